@@ -65,6 +65,7 @@
 %% Milliseconds in which the application handles a message.
 -define(CONSUMES, 30).
 
+%% @private
 -spec init(options()) -> {state(), [partisan_process:effect()]}.
 init(#{self := Name, window := Window, mailbox_limit := Limit, timeout := Timeout} = Options) ->
     #{acks := Module, incarnation := Incarnation, now := Now} = Options,

@@ -34,6 +34,7 @@
 -define(RESTARTS_AFTER, 2500).
 -define(SETTLES_WITHIN, 60000).
 
+%% @private
 -spec start(verify_own_search:options()) -> {verify_world:t(), verify_own_search:agenda()}.
 start(Options) ->
     World = verify_world:new(#{
@@ -62,15 +63,18 @@ start(Options) ->
     Leaves = verify_world:inject_at(?LEAVES_AT, ?LEAVER, {call, leave, leave}, World),
     {Leaves, [{?STOPS_AT, {stop, ?LEAVER}}]}.
 
+%% @private
 -spec faults_end(verify_own_search:options()) -> verify_own_search:ms().
 faults_end(_Options) ->
     ?FAULTS_END.
 
+%% @private
 -spec faults(verify_world:point(), verify_own_search:schedule(), verify_own_search:options()) ->
     [verify_world:decision()].
 faults({message, _Key, _Msg}, _Faults, _Options) -> [drop, late];
 faults({event, _Key}, _Faults, _Options) -> [crash].
 
+%% @private
 -spec crashed(verify_world:name(), verify_world:t(), verify_own_search:options()) ->
     verify_own_search:agenda().
 crashed(Name, World, _Options) ->
@@ -79,6 +83,7 @@ crashed(Name, World, _Options) ->
      || not lists:member(Name, ?MORTAL)
     ].
 
+%% @private
 -spec occur(Action :: term(), verify_world:t(), verify_own_search:options()) ->
     {verify_world:t(), verify_own_search:agenda()}.
 occur({restart, Name}, World, _Options) ->
@@ -89,6 +94,7 @@ occur({stop, Name}, World, _Options) ->
         false -> {World, []}
     end.
 
+%% @private
 -spec verdict(verify_world:t(), verify_own_search:options()) -> verify_own_search:verdict().
 verdict(World, _Options) ->
     Since = max(verify_world:now(World), ?STOPS_AT),

@@ -110,91 +110,114 @@ run(Fun, Outside) ->
 
 %% Time.
 
+%% @private
 -spec monotonic_time(millisecond) -> integer().
 monotonic_time(millisecond) -> field(now).
 
+%% @private
 -spec unique_integer([monotonic | positive]) -> pos_integer().
 unique_integer(_Modifiers) ->
     Number = field(numbers) + 1,
     set(numbers, Number),
     Number.
 
+%% @private
 -spec process_flag(atom(), term()) -> term().
 process_flag(_Flag, Value) -> Value.
 
+%% @private
 -spec start_timer(non_neg_integer(), pid(), term()) -> pos_integer().
 start_timer(Delay, _Self, Message) ->
     Ref = unique_integer([]),
     effect({start_timer, {timeout, Ref, Message}, Delay}),
     Ref.
 
+%% @private
 -spec cancel_timer(pos_integer()) -> false.
 cancel_timer(Ref) ->
     effect({cancel_timer, {timeout, Ref, tick}}),
     false.
 
+%% @private
 -spec send_after(non_neg_integer(), pid(), term()) -> ok.
 send_after(Delay, _Self, Message) ->
     effect({start_timer, Message, Delay}).
 
 %% Callers. A call returns its request, which the process that would be called gets from its caller.
 
+%% @private
 -spec call(module(), Request, infinity) -> Request.
 call(partisan_acks, Request, infinity) -> Request.
 
+%% @private
 -spec reply(Ref :: term(), Answer :: term()) -> ok.
 reply(Ref, Answer) -> effect({reply, Ref, Answer}).
 
 %% The node.
 
+%% @private
 -spec get(name | incarnation) -> term().
 get(Key) -> field(Key).
 
+%% @private
 -spec subscribe(pid()) -> ok.
 subscribe(_Pid) -> ok.
 
+%% @private
 %% Messages without acknowledgement are no part of this.
 -spec reset() -> ok.
 reset() -> ok.
 
+%% @private
 -spec key(partisan_peer:name(), atom(), term()) -> term().
 key(Node, Channel, Key) -> {Node, Channel, Key}.
 
+%% @private
 -spec begins(term()) -> ok.
 begins(_Key) -> ok.
 
+%% @private
 -spec ends(term()) -> ok.
 ends(_Key) -> ok.
 
 %% Channels have one lane. A destination leads to a process of its name.
 
+%% @private
 -spec find(Name) -> {ok, Name} | Name.
 find(default) -> {ok, default};
 find(Destination) -> Destination.
 
+%% @private
 -spec name(Name) -> Name.
 name(Channel) -> Channel.
 
+%% @private
 -spec stream(atom(), term()) -> 0.
 stream(_Channel, _Key) -> 0.
 
+%% @private
 -spec lane_key(Lane) -> Lane.
 lane_key(Lane) -> Lane.
 
+%% @private
 -spec is_monotonic(atom()) -> false.
 is_monotonic(_Channel) -> false.
 
+%% @private
 -spec message_limit(atom()) -> pos_integer().
 message_limit(_Channel) -> ?MESSAGE_LIMIT.
 
+%% @private
 -spec unacknowledged_limit(atom()) -> pos_integer().
 unacknowledged_limit(_Channel) -> field(window).
 
+%% @private
 -spec dropped(atom(), atom()) -> ok.
 dropped(_Channel, _Reason) -> ok.
 
 %% Messages.
 
+%% @private
 -spec send(partisan_peer:name(), partisan_acks, Msg :: tuple(), atom(), map()) ->
     ok | {error, unreachable}.
 send(Node, partisan_acks, Msg, _Channel, _Options) ->
@@ -203,15 +226,18 @@ send(Node, partisan_acks, Msg, _Channel, _Options) ->
         #{} -> effect({send, Node, {element(1, Msg), field(incarnation), Msg}})
     end.
 
+%% @private
 -spec deliver(partisan_peer:name(), term(), Msg :: term(), term()) -> ok.
 deliver(_From, _Destination, Msg, _Default) ->
     set(mailbox, field(mailbox) + 1),
     effect({deliver, {got, field(incarnation), Msg}}).
 
+%% @private
 -spec is_congested(term()) -> boolean().
 is_congested(_Destination) ->
     field(mailbox) >= field(mailbox_limit).
 
+%% @private
 %% Nothing here sends invalid messages.
 -spec warn(atom(), io:format(), [term()]) -> no_return().
 warn(_What, Format, Arguments) ->

@@ -71,6 +71,7 @@ load(Protocol, Mutation) ->
     }),
     map_get(Protocol, Copies).
 
+%% @private
 -spec init(options()) -> {state(), [partisan_process:effect()]}.
 init(#{self := Name, protocol := Protocol, interval := Interval} = Options) ->
     #{seed := Seed, incarnation := Incarnation} = Options,
@@ -91,6 +92,7 @@ init(#{self := Name, protocol := Protocol, interval := Interval} = Options) ->
     },
     finished(effects(Effects, Empty, [])).
 
+%% @private
 -spec handle(partisan_process:event(), state()) -> {state(), [partisan_process:effect()]}.
 handle({message, From, {_Kind, Incarnation, Message}}, #replica{neighbours = Neighbours} = R) ->
     case Neighbours of

@@ -43,6 +43,7 @@
 -opaque state() :: #node{}.
 -export_type([state/0, options/0, views/0, mutation/0]).
 
+%% @private
 -spec init(options()) -> {state(), [partisan_process:effect()]}.
 init(#{self := Name, seed := Seed, seeds := Seeds, overlay := Overlay} = Options) ->
     #{incarnation := Incarnation} = Options,
@@ -62,6 +63,7 @@ init(#{self := Name, seed := Seed, seeds := Seeds, overlay := Overlay} = Options
     },
     finished(effects(Effects, Node, [])).
 
+%% @private
 -spec handle(partisan_process:event(), state()) -> {state(), [partisan_process:effect()]}.
 handle({message, From, Frame}, #node{links = Links} = Node) ->
     linked(verify_own_link:message(From, Frame, Links), Node);

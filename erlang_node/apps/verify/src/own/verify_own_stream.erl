@@ -47,6 +47,7 @@
 -define(SETTLES_WITHIN, 30000).
 -define(ANSWERED_WITHIN, 10000).
 
+%% @private
 -spec start(verify_own_search:options()) -> {verify_world:t(), verify_own_search:agenda()}.
 start(Options) ->
     World = verify_world:new(#{
@@ -73,15 +74,18 @@ start(Options) ->
     ),
     {Sending, []}.
 
+%% @private
 -spec faults_end(verify_own_search:options()) -> verify_own_search:ms().
 faults_end(_Options) ->
     ?FAULTS_END.
 
+%% @private
 -spec faults(verify_world:point(), verify_own_search:schedule(), verify_own_search:options()) ->
     [verify_world:decision()].
 faults({message, _Key, _Msg}, _Faults, _Options) -> [drop, late, duplicate];
 faults({event, _Key}, _Faults, _Options) -> [crash].
 
+%% @private
 -spec crashed(verify_world:name(), verify_world:t(), verify_own_search:options()) ->
     verify_own_search:agenda().
 crashed(Name, World, _Options) ->
@@ -89,6 +93,7 @@ crashed(Name, World, _Options) ->
     [{Now + ?NOTICED_AFTER, {notice, Name}}] ++
         [{Now + ?RESTARTS_AFTER, {restart, Name}} || Name =/= ?MORTAL].
 
+%% @private
 -spec occur(Action :: term(), verify_world:t(), verify_own_search:options()) ->
     {verify_world:t(), verify_own_search:agenda()}.
 occur({notice, Name}, World, _Options) ->
@@ -98,6 +103,7 @@ occur({restart, Name}, World0, _Options) ->
     Incarnation = verify_own_acks:incarnation(verify_world:state(Name, World)),
     {to_others(Name, {back, Name, Incarnation}, World), []}.
 
+%% @private
 -spec verdict(verify_world:t(), verify_own_search:options()) -> verify_own_search:verdict().
 verdict(World0, _Options) ->
     Settled = on(verify_world:now(World0) + ?SETTLES_WITHIN, World0),

@@ -38,6 +38,7 @@
 -define(RESTARTS_AFTER, 250).
 -define(INTERVALS, 60).
 
+%% @private
 -spec start(verify_own_search:options()) -> {verify_world:t(), verify_own_search:agenda()}.
 start(#{protocol := Original} = Options) ->
     Protocol = verify_own_replica:load(Original, maps:get(mutation, Options, none)),
@@ -61,15 +62,18 @@ start(#{protocol := Original} = Options) ->
     Leaving = verify_world:inject_at(?HANDOVER_AT, ?LEAVER, {call, handover, handover}, Counting),
     {Leaving, [{?HANDOVER_AT + ?LEAVE_POLL, leave}]}.
 
+%% @private
 -spec faults_end(verify_own_search:options()) -> verify_own_search:ms().
 faults_end(_Options) ->
     ?FAULTS_END.
 
+%% @private
 -spec faults(verify_world:point(), verify_own_search:schedule(), verify_own_search:options()) ->
     [verify_world:decision()].
 faults({message, _Key, _Msg}, _Faults, _Options) -> [drop, late];
 faults({event, _Key}, _Faults, _Options) -> [crash].
 
+%% @private
 -spec crashed(verify_world:name(), verify_world:t(), verify_own_search:options()) ->
     verify_own_search:agenda().
 crashed(Name, World, _Options) ->
@@ -77,6 +81,7 @@ crashed(Name, World, _Options) ->
     [{Now + ?NOTICED_AFTER, {notice, Name}}] ++
         [{Now + ?RESTARTS_AFTER, {restart, Name}} || Name =/= ?LEAVER].
 
+%% @private
 -spec occur(Action :: term(), verify_world:t(), verify_own_search:options()) ->
     {verify_world:t(), verify_own_search:agenda()}.
 occur({notice, Name}, World, _Options) ->
@@ -92,6 +97,7 @@ occur(leave, World, Options) ->
         {true, _} -> leaves(Handovers, World, Options)
     end.
 
+%% @private
 -spec verdict(verify_world:t(), verify_own_search:options()) -> verify_own_search:verdict().
 verdict(World0, #{protocol := Protocol}) ->
     World = on(max(verify_world:now(World0), lists:last(?INCREMENTS) + 1), World0),
