@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Sequence
+from math import isfinite
 from typing import Any
 
 from matplotlib.figure import Figure
@@ -58,14 +60,15 @@ def _crossover(figure: Figure, cells: Sequence[Cell]) -> bool:
             curve = report.by_cost(found, many, way)
             axes.plot(
                 [cost for cost, _ in curve],
-                [spread.median for _, spread in curve],
+                [statistics.median(ratios) for _, ratios in curve],
                 "o" + style,
                 markersize=4,
                 color=colour,
                 label=way.name,
             )
         axes.axhline(1, color=GREY, linewidth=1, label=INLINE.name)
-        if located := report.crossover_us(found, many, MINIMAL):
+        located = statistics.median(report.crossovers_us(found, many, MINIMAL))
+        if isfinite(located):
             axes.axvline(located, color=BLUE, linewidth=0.8, linestyle=":")
         axes.set_xscale("symlog", linthresh=1)
         axes.set_yscale("log")

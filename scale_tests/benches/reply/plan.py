@@ -21,6 +21,9 @@ class Plan:
     states: tuple[int, ...]
     """Words of state next to the ring."""
     callers: tuple[int, ...]
+    """Of answers that use a processor."""
+    waiting: tuple[int, ...]
+    """Callers of answers that wait."""
     costs_us: tuple[int, ...]
     """Processor time of an answer beyond the look-up."""
     wait_us: int
@@ -36,10 +39,11 @@ def plan(*, quick: bool) -> Plan:
     """The plan of a run."""
     return Plan(
         states=(0, 1000, 10_000, 100_000),
-        callers=(1, 16, 256) if quick else (1, 4, 16, 256),
+        callers=(1, 16) if quick else (1, 16, 256),
+        waiting=(1, 16, 256),
         costs_us=(0, 10, 100, 1000) if quick else (0, 1, 3, 10, 30, 100, 300, 1000),
         wait_us=1000,
-        milliseconds=50 if quick else 100,
+        milliseconds=100 if quick else 200,
         repetitions=3 if quick else 5,
     )
 
@@ -68,7 +72,7 @@ def _points(chosen: Plan) -> list[tuple[Cell, list[Cell]]]:
     points = [(_point("published", "busy", 0, 1) | {"ring": r}, twice) for r in ("strings", "six")]
     for callers in chosen.callers:
         points += [(_point("busy", "busy", cost, callers), once) for cost in chosen.costs_us]
-        points.append((_point("wait", "wait", chosen.wait_us, callers), once))
+    points += [(_point("wait", "wait", chosen.wait_us, many), once) for many in chosen.waiting]
     return points
 
 

@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from math import exp, log
+from math import exp, inf, isinf, log
 from typing import Any
 
 from scale_tests.measure.checks import Check, at_least, at_most
@@ -49,19 +49,20 @@ class Way:
     @property
     def name(self) -> str:
         """The way, as people read it."""
-        copied = f", {self.state_words:,} words" if self.way == "spawn_state" else ""
+        copied = f" {self.state_words:,}" if self.way == "spawn_state" else ""
         twice = ", two hashes" if self.hashes > 1 else ""
         return _NAMES[self.way] + copied + twice
 
 
 _NAMES = {
     "inline": "inline",
-    "spawn_state": "spawned with the state",
-    "spawn_minimal": "spawned, minimal closure",
+    "spawn_state": "spawned, state of",
+    "spawn_minimal": "spawned, minimal",
     "pool": "pool",
-    "read": "caller, persistent term",
-    "ets": "caller, table",
+    "read": "persistent term",
+    "ets": "table",
 }
+"""`minimal`: the closure holds the ring alone. The last two are read by the caller."""
 INLINE, MINIMAL = Way(way="inline"), Way(way="spawn_minimal")
 
 
@@ -90,10 +91,10 @@ def runs(cells: Iterable[Cell]) -> Runs:
     return {point: dict(sorted(ways.items(), key=_order)) for point, ways in found.items()}
 
 
-def over(ways: Mapping[Way, Sequence[Cell]], way: Way, base: Way = INLINE) -> Spread:
+def over(ways: Mapping[Way, Sequence[Cell]], way: Way, base: Way = INLINE) -> list[float]:
     """The rate of a way over another's, of each repetition."""
     pairs = zip(ways[way], ways[base], strict=True)
-    return Spread.of(a["requests_per_s"] / b["requests_per_s"] for a, b in pairs)
+    return [a["requests_per_s"] / b["requests_per_s"] for a, b in pairs]
 
 
 def cpu_us(repetitions: Sequence[Cell]) -> float:
@@ -107,7 +108,7 @@ def cpu_us(repetitions: Sequence[Cell]) -> float:
 
 def slowdown(ways: Mapping[Way, Sequence[Cell]], way: Way) -> float:
     """The median rate inline over that of a way: the published ratio."""
-    return 1 / over(ways, way).median
+    return 1 / statistics.median(over(ways, way))
 
 
 def dearer(ways: Mapping[Way, Sequence[Cell]], way: Way) -> float:
@@ -127,22 +128,23 @@ def words_at(points: Sequence[tuple[float, float]], wanted: float) -> float | No
     return None
 
 
-def crossover(ratios: Sequence[tuple[float, float]]) -> float | None:
+def crossover(ratios: Sequence[tuple[float, float]]) -> float:
     """The cost from which a ratio stays at least 1, from (cost, ratio) in order of the cost.
 
-    Linear between measured costs; 0 where all ratios are at least 1, None where the last is not.
+    Linear between measured costs; 0 where all ratios are at least 1, infinite where the last one
+    is not.
     """
     below = [index for index, (_, ratio) in enumerate(ratios) if ratio < 1]
     if not below:
         return 0.0
     if below[-1] == len(ratios) - 1:
-        return None
+        return inf
     (x0, y0), (x1, y1) = ratios[below[-1]], ratios[below[-1] + 1]
     return x0 + (1 - y0) / (y1 - y0) * (x1 - x0)
 
 
-def by_cost(found: Runs, callers: int, way: Way) -> list[tuple[int, Spread]]:
-    """The rates of a way over those inline, by the cost of a busy answer."""
+def by_cost(found: Runs, callers: int, way: Way) -> list[tuple[int, list[float]]]:
+    """The rates of a way over those inline, of each repetition, by the cost of a busy answer."""
     return [
         (point.cost_us, over(ways, way))
         for point, ways in found.items()
@@ -150,9 +152,13 @@ def by_cost(found: Runs, callers: int, way: Way) -> list[tuple[int, Spread]]:
     ]
 
 
-def crossover_us(found: Runs, callers: int, way: Way) -> float | None:
-    """As `crossover`, in microseconds, of the medians of a way with so many callers."""
-    return crossover([(cost, spread.median) for cost, spread in by_cost(found, callers, way)])
+def crossovers_us(found: Runs, callers: int, way: Way) -> list[float]:
+    """As `crossover`, in microseconds, of each repetition of a way with so many callers."""
+    curve = by_cost(found, callers, way)
+    return [
+        crossover([(cost, ratios[repetition]) for cost, ratios in curve])
+        for repetition in range(min((len(ratios) for _, ratios in curve), default=0))
+    ]
 
 
 def by_words(
@@ -200,13 +206,11 @@ def _deferred(found: Runs) -> Iterable[tuple[Point, Mapping[Way, Sequence[Cell]]
 
 
 def _crossing(found: Runs) -> list[Check]:
-    ratios = by_cost(found, CALLERS, MINIMAL)
-    if not ratios:
+    located = crossovers_us(found, CALLERS, MINIMAL)
+    if not located:
         return []
-    located = crossover_us(found, CALLERS, MINIMAL)
-    value = float("inf") if located is None else located
     name = f"{CALLERS} callers: cost from which a minimal closure is faster than inline, us"
-    return [at_most(name, value, COSTLY_US, shown=short(value))]
+    return [at_most(name, statistics.median(located), COSTLY_US, shown=_located(located))]
 
 
 def _waiting(found: Runs) -> list[Check]:
@@ -214,7 +218,7 @@ def _waiting(found: Runs) -> list[Check]:
     if not waits:
         return []
     most = max(waits, key=lambda point: point.callers)
-    ratio = over(found[most], Way(way="spawn_state", state_words=LARGE), MINIMAL)
+    ratio = Spread.of(over(found[most], Way(way="spawn_state", state_words=LARGE), MINIMAL))
     name = f"answers that wait, {most.callers} callers: copying {LARGE:,} words over not copying"
     return [at_most(name, ratio.median, COPYING_OF_MINIMAL, shown=str(ratio))]
 
@@ -225,7 +229,7 @@ def tables(cells: Sequence[Cell]) -> dict[str, Table]:
     return {
         "Dynomite's request, one caller": _published_table(found),
         "Cost from which spawning is faster than inline, us": _crossover_table(found),
-        "Requests a second over those inline, by the cost of an answer": _busy_table(found),
+        "Requests a second over those inline": _busy_table(found),
         "Answers that wait": _wait_table(found),
     }
 
@@ -253,16 +257,13 @@ def _published_table(found: Runs) -> Table:
 
 def _crossover_table(found: Runs) -> Table:
     spawned = [way for way in _busy_ways(found) if way.way.startswith("spawn")]
-
-    def located(callers: int, way: Way) -> str:
-        ratios = by_cost(found, callers, way)
-        value = crossover_us(found, callers, way)
-        return f"> {ratios[-1][0]:,}" if value is None else short(value)
-
     return Table(
         head=("callers", *(way.name for way in spawned)),
         rows=[
-            [str(callers), *(located(callers, way) for way in spawned)]
+            [
+                str(callers),
+                *(_located(crossovers_us(found, callers, way)) for way in spawned),
+            ]
             for callers in _callers(found)
         ],
     )
@@ -277,7 +278,7 @@ def _busy_table(found: Runs) -> Table:
                 str(point.callers),
                 str(point.cost_us),
                 _rate(measured[INLINE]),
-                *(short(over(measured, way).median) for way in ways),
+                *(short(statistics.median(over(measured, way))) for way in ways),
             ]
             for point, measured in found.items()
             if point.sweep == "busy"
@@ -355,6 +356,16 @@ def _callers(found: Runs) -> list[int]:
 
 def _rate(repetitions: Sequence[Cell]) -> str:
     return f"{statistics.median(cell['requests_per_s'] for cell in repetitions):,.0f}"
+
+
+def _located(crossovers: Sequence[float]) -> str:
+    """Crossovers as people read them: infinite ones are above the largest cost."""
+    found = Spread.of(crossovers)
+    middle, low, high = (
+        f"> {COSTLY_US:,}" if isinf(value) else short(value)
+        for value in (found.median, found.low, found.high)
+    )
+    return f"{middle} ({low} to {high})"
 
 
 def _order(item: tuple[Way, object]) -> tuple[int, int, int]:

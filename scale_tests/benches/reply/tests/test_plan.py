@@ -13,7 +13,7 @@ POINT = ("sweep", "ring", "work", "cost_us", "callers", "repetition")
 def test_all_ways_take_turns_at_every_point() -> None:
     found = plan.cells(plan.plan(quick=False))
     points = [(key, list(cells)) for key, cells in groupby(found, lambda c: [c[k] for k in POINT])]
-    assert len(points) == 5 * (2 + 4 * 8 + 4)
+    assert len(points) == 5 * (2 + 3 * 8 + 3)
     for _, cells in points:
         ways = {cell["way"] for cell in cells}
         assert ways == {"inline", "spawn_state", "spawn_minimal", "pool", "read", "ets"}
