@@ -34,6 +34,8 @@
     work := busy | wait,
     cost_us := non_neg_integer(),
     milliseconds := pos_integer(),
+    % Of bench_busy:calibrate/0.
+    iterations_per_us := float(),
     _ => _
 }.
 -record(answer, {
@@ -57,11 +59,10 @@ main([File]) ->
             halt(1)
     end.
 
-%% @doc Requests per second of a cell, with `iterations_per_us' of `bench_busy:calibrate/0'.
-%%
-%% `closure_words' is the size of what a spawned process gets copied, `cpu_us' the processor time of
-%% this virtual machine per request, and `others_cpus' the processors that all others used.
--spec run(#{iterations_per_us := float(), _ => _} | cell()) ->
+%% @doc Requests per second of a cell. `closure_words' is the size of what is copied to a spawned
+%% process, `cpu_us' the processor time of this virtual machine per request, and `others_cpus' the
+%% processors that everything else used.
+-spec run(cell()) ->
     #{
         requests := pos_integer(),
         requests_per_s := float(),
