@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import socket
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import permutations
 
-from scale_tests.host.hub import Line, carry, destination
+from scale_tests.host.commands import ROOT
+from scale_tests.host.hub import Line, destination
 
 ADDRESSES = [bytes([10, 203, 255, last]) for last in (1, 2, 3)]
 DELAY = 0.02
+IMPORT = "from scale_tests.host.hub import carry"
 
 
 def packet(source: bytes, to: bytes, version: int = 4) -> bytes:
@@ -75,18 +77,20 @@ def hub(count: int) -> Iterator[list[socket.socket]]:
         inside.setblocking(False)
         outside.settimeout(60)
     sinks = dict(zip(ADDRESSES, inner, strict=False))
-    processes = []
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", f"{IMPORT}; carry({source}, {sinks}, {DELAY})"],
+            cwd=ROOT,
+            pass_fds=inner,
+        )
+        for source in inner
+    ]
     try:
-        for source in inner:
-            pid = os.fork()
-            if pid == 0:
-                carry(source, sinks, DELAY)
-            processes.append(pid)
         yield [outside for _, outside in pairs]
     finally:
-        for pid in processes:
-            os.kill(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
+        for process in processes:
+            process.kill()
+            process.wait()
         for pair in pairs:
             for end in pair:
                 end.close()
