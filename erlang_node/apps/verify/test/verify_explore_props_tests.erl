@@ -102,7 +102,7 @@ outcome(World) ->
      || Name <- verify_world:nodes(World)
     ].
 
-seen(#{state := State, left := Left}) -> {State, Left};
+seen(#{state := State, handled := Handled}) -> {State, lists:sort(maps:values(Handled))};
 seen(undefined) -> down.
 
 explored(Search) ->

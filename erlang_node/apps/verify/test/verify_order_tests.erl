@@ -95,7 +95,7 @@ prop_each_order_once() ->
         Search = #{
             module => verify_random_process,
             nodes => 3,
-            options => #{program => Program, events => 2},
+            options => #{program => Program, events => 1},
             world => #{trace => true},
             property => fun(World) ->
                 Self ! {order, digest(World)},

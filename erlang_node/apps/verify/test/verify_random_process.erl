@@ -1,7 +1,8 @@
 %% A process whose behaviour is a table: for property tests of the explorer.
 %%
 %% Its state is a small number. `program' maps {State, Type} to {State, [Action]}, where Type is the
-%% type of a message, `timer' or `start'. Symmetric: it sends to all others, or to the sender.
+%% type of a message, `timer' or `start'. Symmetric: it sends to all others, or to the sender. Every
+%% execution ends, as it handles `events' events of each source.
 -module(verify_random_process).
 
 -behaviour(partisan_process).
@@ -11,15 +12,12 @@
 init(#{self := Self, members := Members, program := Program} = Options) ->
     Fails = maps:get(fails, Options, none),
     S = #{others => Members -- [Self], program => Program, state => 0, fails => Fails},
-    {S#{left => maps:get(events, Options, 4)}, []}.
+    {S#{events => maps:get(events, Options, 2), handled => #{}}, []}.
 
 handle({message, _From, m1}, #{fails := crash}) ->
     error(asked_to);
 handle({message, _From, m1}, #{fails := loop} = S) ->
     loop(S);
-handle(_Event, #{left := 0} = S) ->
-    % Every execution ends.
-    {S, []};
 handle({call, _Ref, start}, #{program := Program} = S) when map_size(Program) =:= 0 ->
     {S, sends(m1, S)};
 handle({call, _Ref, start}, S) ->
@@ -29,9 +27,15 @@ handle({timer, timer}, S) ->
 handle({message, From, Type}, S) ->
     act(Type, From, S).
 
-act(Type, From, #{program := Program, state := State, left := Left} = S0) ->
+act(Type, From, #{handled := Handled, events := Events} = S) ->
+    case maps:get(From, Handled, 0) of
+        Events -> {S, []};
+        Before -> run(Type, From, S#{handled := Handled#{From => Before + 1}})
+    end.
+
+run(Type, From, #{program := Program, state := State} = S0) ->
     {Next, Actions} = maps:get({State, Type}, Program, {State, []}),
-    S = S0#{state := Next, left := Left - 1},
+    S = S0#{state := Next},
     {S, lists:flatmap(fun(Action) -> effects(Action, From, S) end, Actions)}.
 
 effects({all, Type}, _From, S) -> sends(Type, S);
