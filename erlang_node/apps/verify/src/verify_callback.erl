@@ -7,6 +7,7 @@
 
 -export([run/4]).
 -export([handle/4]).
+-export([guarded/2]).
 
 -type mode() :: direct | {guarded, Reductions :: pos_integer()}.
 -type failure() ::
@@ -24,16 +25,7 @@
 run(direct, Module, Function, Arguments) ->
     call(Module, Function, Arguments);
 run({guarded, Budget}, Module, Function, Arguments) ->
-    Reply = make_ref(),
-    Parent = self(),
-    Work = fun() ->
-        Result = call(Module, Function, Arguments),
-        {reductions, Used} = process_info(self(), reductions),
-        Parent ! {Reply, Used, Result}
-    end,
-    Heap = #{size => ?HEAP_WORDS, kill => true, error_logger => false},
-    {Pid, Monitor} = spawn_opt(Work, [monitor, {max_heap_size, Heap}]),
-    await(Reply, Pid, Monitor, Budget).
+    guarded(fun() -> call(Module, Function, Arguments) end, Budget).
 
 %% @doc As {@link run/4} with `handle'.
 -spec handle(mode(), module(), partisan_process:event(), State :: term()) ->
@@ -46,6 +38,20 @@ handle(direct, Module, Event, State) ->
     end;
 handle(Mode, Module, Event, State) ->
     run(Mode, Module, handle, [Event, State]).
+
+%% @doc The result of a function that raises nothing, unless it needs more reductions or memory.
+-spec guarded(fun(() -> Result), Reductions :: pos_integer()) -> Result | looping.
+guarded(Fun, Budget) ->
+    Reply = make_ref(),
+    Parent = self(),
+    Work = fun() ->
+        Result = Fun(),
+        {reductions, Used} = process_info(self(), reductions),
+        Parent ! {Reply, Used, Result}
+    end,
+    Heap = #{size => ?HEAP_WORDS, kill => true, error_logger => false},
+    {Pid, Monitor} = spawn_opt(Work, [monitor, {max_heap_size, Heap}]),
+    await(Reply, Pid, Monitor, Budget).
 
 %% Internals.
 

@@ -181,26 +181,31 @@ point(Point, Key, World, #path{used = Used, depth = Depth} = Path, #search{most 
     end.
 
 subtree(Decisions, Key, World0, #path{depth = Depth} = Path0, S0, F0) ->
-    Explore = fun(World, Path, S, F) -> branches(Decisions, 0, Key, World, Path, S, F) end,
+    Explore = fun(World, Path, S, F1) ->
+        case unless_seen(World, Path, S, F1) of
+            {seen, F} -> F;
+            {new, F} -> branches(Decisions, 0, Key, World, Path, S, F)
+        end
+    end,
     if
         Depth =:= ?SHARD_DEPTH + 1 -> of_shard(World0, Path0, S0, F0, Explore);
-        true -> unless_seen(World0, Path0, S0, F0, Explore)
+        true -> Explore(World0, Path0, S0, F0)
     end.
 
 %% Numbers the leaves and subtrees at the depth of shards, and explores those of this shard.
 of_shard(World, Path, #search{shard = none} = S, F, Explore) ->
-    unless_seen(World, Path, S, F, Explore);
+    Explore(World, Path, S, F);
 of_shard(World, Path, #search{shard = {Index, Shards}} = S, F, Explore) ->
     #found{subtree = Number} = F,
     Numbered = F#found{subtree = Number + 1},
     if
-        Number rem Shards =:= Index -> unless_seen(World, Path, S, Numbered, Explore);
+        Number rem Shards =:= Index -> Explore(World, Path, S, Numbered);
         true -> Numbered
     end.
 
-unless_seen(World, Path, #search{merge = false} = S, F, Explore) ->
-    Explore(World, Path, S, F);
-unless_seen(World, #path{used = Used} = Path, #search{most = Most} = S, F, Explore) ->
+unless_seen(_World, _Path, #search{merge = false}, F) ->
+    {new, F};
+unless_seen(World, #path{used = Used}, #search{most = Most, worker = Worker}, F) ->
     #found{seen = Seen} = F,
     Left =
         case Most of
@@ -209,12 +214,9 @@ unless_seen(World, #path{used = Used} = Path, #search{most = Most} = S, F, Explo
         end,
     Digest = erlang:md5(term_to_binary({Left, verify_world:situation(World)})),
     if
-        is_map_key(Digest, Seen) ->
-            F#found{stopped = verify_watch:merged(S#search.worker) =:= stop};
-        map_size(Seen) >= ?SITUATIONS ->
-            Explore(World, Path, S, F);
-        true ->
-            Explore(World, Path, S, F#found{seen = Seen#{Digest => true}})
+        is_map_key(Digest, Seen) -> {seen, F#found{stopped = verify_watch:merged(Worker) =:= stop}};
+        map_size(Seen) >= ?SITUATIONS -> {new, F};
+        true -> {new, F#found{seen = Seen#{Digest => true}}}
     end.
 
 decisions({message, _, _}, {_, _, Type, _} = Key, #search{inert = Inert} = S) when
@@ -261,7 +263,9 @@ leaf(World, #path{schedule = Schedule, depth = Depth}, #search{worker = Worker} 
     #search{specification = Search, message = Decisions, messages = Messages} = S,
     #found{tally = Tally0} = F,
     Subsets = pow(length(Decisions), max(0, Messages - Depth)),
-    Tally = verify_tally:add(verify_search:violation(Search, World), Schedule, Subsets, Tally0),
+    IsGuarded = verify_watch:is_guarded(verify_tally:executions(Tally0), Worker),
+    Violation = verify_search:violation(Search, World, IsGuarded),
+    Tally = verify_tally:add(Violation, Schedule, Subsets, Tally0),
     case verify_watch:count(verify_tally:executions(Tally), verify_tally:failing(Tally), Worker) of
         continue -> F#found{tally = Tally};
         stop -> F#found{tally = Tally, stopped = true}

@@ -219,7 +219,7 @@ ended(World, Events, {Search, Worker}, F0) ->
     #found{failing = Failing, executions = Executions, examples = Examples} = F0,
     F1 = F0#found{executions = Executions + 1},
     F =
-        case verify_search:violation(Search, World) of
+        case verify_search:violation(Search, World, verify_watch:is_guarded(Executions, Worker)) of
             ok ->
                 F1;
             {violated, Text} when length(Examples) < Most ->

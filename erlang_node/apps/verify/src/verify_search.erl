@@ -12,6 +12,7 @@
 -export([complete/1]).
 -export([world/1]).
 -export([violation/2]).
+-export([violation/3]).
 -export([group/1]).
 
 -type name() :: partisan_process:name().
@@ -58,6 +59,9 @@
 }.
 
 -export_type([t/0, kind/0]).
+
+%% Of a property, as of a callback by default.
+-define(REDUCTIONS, 4000000).
 
 %% @doc Whether this can be searched; otherwise the description names the field and the fix.
 -spec check(t()) -> ok | {error, Description :: string()}.
@@ -118,6 +122,25 @@ violation(#{property := Property}, World) ->
     case verify_world:error(World) of
         none -> Property(World);
         Failure -> {violated, failure(Failure)}
+    end.
+
+%% @doc As {@link violation/2}, but a property that does not return raises
+%% `{invalid_search, Description}', if it is guarded.
+-spec violation(map(), verify_world:t(), IsGuarded :: boolean()) -> ok | {violated, iodata()}.
+violation(Search, World, false) ->
+    violation(Search, World);
+violation(#{world := Options} = Search, World, true) ->
+    Work = fun() ->
+        try
+            {ok, violation(Search, World)}
+        catch
+            Class:Reason:Stack -> {raised, Class, Reason, Stack}
+        end
+    end,
+    case verify_callback:guarded(Work, maps:get(reductions, Options, ?REDUCTIONS)) of
+        {ok, Violation} -> Violation;
+        {raised, Class, Reason, Stack} -> erlang:raise(Class, Reason, Stack);
+        looping -> invalid("property: does not return", [])
     end.
 
 %% @doc The renamings of a search: interchangeable nodes without those of the scenario.
@@ -192,6 +215,10 @@ consistent(#{merge := true, order := symmetric}) ->
     invalid("merge: not with order symmetric", []);
 consistent(#{scope := raw, order := symmetric}) ->
     invalid("scope raw: not with order symmetric", []);
+consistent(#{scope := raw, most := Most}) when Most =/= infinity ->
+    invalid("scope raw: not with most", []);
+consistent(#{scope := raw, inert := Inert}) when Inert =/= [] ->
+    invalid("scope raw: not with inert", []);
 consistent(#{scope := raw, shard := {_, Shards}}) when Shards > 1 ->
     invalid("scope raw: not in shards", []);
 consistent(#{scope := raw, decisions := Kinds}) ->

@@ -207,6 +207,16 @@ a_callback_that_loops_is_a_violation_test_() ->
         ?assertEqual(<<"n2 does not return from {message,<<\"n1\">>,m1}">>, Text)
     end}.
 
+a_property_that_loops_is_an_invalid_search_test_() ->
+    {timeout, 60, fun() ->
+        Search = #{property => fun loop/1},
+        ?assertError(
+            {invalid_search, "property: does not return"}, run(two_phase_commit, 2, Search)
+        )
+    end}.
+
+loop(World) -> loop([World]).
+
 %% Bad input.
 
 invalid_searches_name_field_and_remedy_test_() ->
@@ -230,6 +240,7 @@ invalid_searches_name_field_and_remedy_test_() ->
             {"shard {2,2}: {Index, Number} with Index < Number", #{shard => {2, 2}}},
             {"merge: not with order symmetric", #{merge => true, order => symmetric}},
             {"merge: only with scope recursive", #{merge => true, scope => base}},
+            {"scope raw: not with most", #{scope => raw, most => 2}},
             {"scope raw: not with crash", #{scope => raw, decisions => [crash]}},
             {"scenario: no event; export scenario/1 or give one", #{scenario => []}},
             {"property: none; export verdict/1 or give a function", #{property => none}}
