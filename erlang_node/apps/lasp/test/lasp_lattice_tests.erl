@@ -4,7 +4,7 @@
 -include_lib("proper/include/proper.hrl").
 -include_lib("eunit/include/eunit.hrl").
 
--export([lattices/0]).
+-export([lattices/0, laws/2, check/1]).
 
 -define(SAMPLES, 200).
 

@@ -1,0 +1,147 @@
+%%% @doc The ring as requests and replicas see it: owners and holders, computed once for each state.
+-module(ring_view).
+
+-export([new/1]).
+-export([update/2]).
+-export([epoch/1]).
+-export([partitions/1]).
+-export([partition/2]).
+-export([indexes/2]).
+-export([groups/2]).
+-export([siblings/2]).
+-export([preference/2]).
+-export([fallbacks/2]).
+-export([owner/2]).
+-export([owned/2]).
+-export([holder/2]).
+-export([address/2]).
+-export([transfers/1]).
+
+-record(view, {
+    epoch :: ring_state:epoch(),
+    plan :: ring_state:plan(),
+    % Of partition I at I + 1.
+    owners :: tuple(),
+    holders :: #{ring_state:index() => ring_state:holder()}
+}).
+
+-opaque t() :: #view{}.
+-type partition() :: non_neg_integer().
+-type index() :: ring_state:index().
+
+-export_type([t/0, partition/0]).
+
+%% @doc The view of a state, `none' before the first plan.
+-spec new(ring_state:t()) -> t() | none.
+new(State) ->
+    update(State, none).
+
+%% @doc The view of a state; the one before spares the computation of an unchanged ring.
+-spec update(ring_state:t(), t() | none) -> t() | none.
+update(State, Before) ->
+    case ring_state:current(State) of
+        {ok, Plan} -> update(ring_state:epoch(State), Plan, ring_state:holders(State), Before);
+        none -> none
+    end.
+
+update(Epoch, Plan, Holders, #view{plan = Plan} = View) ->
+    View#view{epoch = Epoch, holders = Holders};
+update(Epoch, Plan, Holders, _Before) ->
+    #{partitions := Partitions, replication := Replication, members := Members} = Plan,
+    Names = list_to_tuple(Members),
+    Ordinals = ring_claim:owners(Partitions, Replication, tuple_size(Names)),
+    Owners = list_to_tuple([element(O + 1, Names) || O <- tuple_to_list(Ordinals)]),
+    #view{epoch = Epoch, plan = Plan, owners = Owners, holders = Holders}.
+
+%% @doc The epoch of the plan.
+-spec epoch(t()) -> ring_state:epoch().
+epoch(#view{epoch = Epoch}) ->
+    Epoch.
+
+%% @doc The number of partitions.
+-spec partitions(t()) -> pos_integer().
+partitions(#view{plan = #{partitions := Partitions}}) ->
+    Partitions.
+
+%% @doc The partition of a key.
+-spec partition(Key :: binary(), t()) -> partition().
+partition(Key, View) ->
+    <<Hash:64, _/binary>> = erlang:md5(Key),
+    Hash rem partitions(View).
+
+%% @doc The indexes that hold a partition: its own, and those that follow.
+-spec indexes(partition(), t()) -> [index()].
+indexes(Partition, #view{plan = #{partitions := Partitions, replication := Replication}}) ->
+    [(Partition + I) rem Partitions || I <- lists:seq(0, Replication - 1)].
+
+%% @doc The partitions that an index holds.
+-spec groups(index(), t()) -> [partition()].
+groups(Index, #view{plan = #{partitions := Partitions, replication := Replication}}) ->
+    [(Index - I + Partitions) rem Partitions || I <- lists:seq(0, Replication - 1)].
+
+%% @doc The other indexes that hold a partition with this one.
+-spec siblings(index(), t()) -> [{partition(), [index()]}].
+siblings(Index, View) ->
+    [{P, lists:delete(Index, indexes(P, View))} || P <- groups(Index, View)].
+
+%% @doc The indexes of a partition, with the nodes to ask.
+-spec preference(partition(), t()) -> [{index(), ring_state:member()}].
+preference(Partition, View) ->
+    [{Index, address(Index, View)} || Index <- indexes(Partition, View)].
+
+%% @doc The indexes that follow, with nodes that differ from those before: where hints are kept.
+-spec fallbacks(partition(), t()) -> [{index(), ring_state:member()}].
+fallbacks(Partition, #view{plan = #{partitions := Count, replication := N}} = View) ->
+    Used = [Node || {_, Node} <- preference(Partition, View)],
+    fallbacks((Partition + N) rem Count, Count - N, 2 * N, Used, View).
+
+fallbacks(Index, Left, Wanted, Used, #view{plan = #{partitions := Count}} = View) when
+    Left > 0, Wanted > 0
+->
+    Node = address(Index, View),
+    Next = (Index + 1) rem Count,
+    case lists:member(Node, Used) of
+        true -> fallbacks(Next, Left - 1, Wanted, Used, View);
+        false -> [{Index, Node} | fallbacks(Next, Left - 1, Wanted - 1, [Node | Used], View)]
+    end;
+fallbacks(_Index, _Left, _Wanted, _Used, _View) ->
+    [].
+
+%% @doc The node that the plan gives an index to.
+-spec owner(index(), t()) -> ring_state:member().
+owner(Index, #view{owners = Owners}) ->
+    element(Index + 1, Owners).
+
+%% @doc The indexes that the plan gives to a node.
+-spec owned(ring_state:member(), t()) -> [index()].
+owned(Node, #view{owners = Owners}) ->
+    [I - 1 || I <- lists:seq(1, tuple_size(Owners)), element(I, Owners) =:= Node].
+
+%% @doc The last known holder of an index.
+-spec holder(index(), t()) -> {ok, ring_state:holder()} | none.
+holder(Index, #view{holders = Holders}) ->
+    case Holders of
+        #{Index := Holder} -> {ok, Holder};
+        #{} -> none
+    end.
+
+%% @doc The node to ask for an index: its holder, or its owner before it has one.
+-spec address(index(), t()) -> ring_state:member().
+address(Index, View) ->
+    case holder(Index, View) of
+        {ok, {_, Node}} -> Node;
+        none -> owner(Index, View)
+    end.
+
+%% @doc The indexes that are not held by their owners; none: the ring has settled.
+-spec transfers(t()) -> [{index(), From :: ring_state:member() | none, ring_state:member()}].
+transfers(#view{owners = Owners} = View) ->
+    lists:append([transfer(I, View) || I <- lists:seq(0, tuple_size(Owners) - 1)]).
+
+transfer(Index, View) ->
+    Owner = owner(Index, View),
+    case holder(Index, View) of
+        {ok, {_, Owner}} -> [];
+        {ok, {_, Node}} -> [{Index, Node, Owner}];
+        none -> [{Index, none, Owner}]
+    end.

@@ -1,0 +1,76 @@
+%%% One index that moves between two seats, message by message. Faults: ring_campaign_tests.
+-module(ring_seat_tests).
+
+-include_lib("eunit/include/eunit.hrl").
+
+-define(INDEX, 5).
+-define(FROM, <<"kv-1">>).
+-define(TO, <<"kv-2">>).
+
+%% The service of docs/ring.md, without siblings: replication 1.
+a_service_of_ones_own_moves_test() ->
+    % More than fits into one chunk.
+    Full = lists:foldl(
+        fun(I, Seat) -> element(1, add(integer_to_binary(I), Seat)) end,
+        seat(?FROM, {1, 1}, plan([?FROM, ?TO])),
+        lists:seq(1, 300)
+    ),
+    {Added, [{answer, ref, {vote, ?INDEX, {1, 1}, _, 1}}]} = add(Full),
+    Held = ring_state:held(?INDEX, {1, 1}, ?FROM),
+    View = ring_view:new(ring_state:merge(plan([?FROM, ?TO]), Held)),
+    {Second, [Pull]} = ring_seat:new(options(?TO, {1, 2}, View)),
+    {Sending, [More]} = exchange(Pull, ?TO, Added),
+    {Second1, [Pull2]} = exchange(More, ?FROM, Second),
+    % Written meanwhile.
+    {Written, [{answer, ref, {vote, ?INDEX, {1, 1}, _, 2}}]} = add(Sending),
+    {Ended, [Last]} = exchange(Pull2, ?TO, Written),
+    {Ended, [{answer, ref, {not_serving, ?INDEX}}]} = add(Ended),
+    {Second2, [Pull3]} = exchange(Last, ?FROM, Second1),
+    {Second2, [{answer, ref, {not_serving, ?INDEX}}]} = add(Second2),
+    {Sealed, [Seal | _]} = exchange(Pull3, ?TO, Ended),
+    {Sealed, [{answer, ref, {moved, ?INDEX, {{1, 2}, ?TO}}}]} = add(Sealed),
+    {Serving, [{held, ?INDEX, {1, 2}, ?TO}]} = exchange(Seal, ?FROM, Second2),
+    {_, [{answer, ref, {vote, ?INDEX, {1, 2}, _, 3}}]} = add(Serving),
+    % The previous holder may go.
+    {_, [{send, ?TO, ?INDEX, MayGo}]} = ring_seat:handle(tick, 0, Sealed),
+    {_, [{send, ?FROM, ?INDEX, Go}]} = ring_seat:handle({message, ?FROM, MayGo}, 0, Serving),
+    {_, [finished]} = ring_seat:handle({message, ?TO, Go}, 0, Sealed).
+
+%% The sender serves again if the receiver is lost before the seal.
+a_lost_receiver_test() ->
+    First = seat(?FROM, {1, 1}, plan([?FROM, ?TO])),
+    {Paused, _} = ring_seat:handle({message, ?TO, {pull, {1, 2}, 1, ring_known:new()}}, 0, First),
+    {Paused, [{answer, ref, {not_serving, ?INDEX}}]} = add(Paused),
+    {Again, []} = ring_seat:handle({lost, ?TO}, 0, Paused),
+    {_, [{answer, ref, {vote, ?INDEX, {1, 1}, _, 1}}]} = add(Again),
+    % One that was only silent begins again.
+    Late = {message, ?TO, {pull, {1, 2}, 2, ring_known:new()}},
+    {_, [{send, ?TO, ?INDEX, {refused, {1, 2}, again}}]} = ring_seat:handle(Late, 0, Again).
+
+%% A service that is not replicated begins empty, and with one replica there are no grants.
+seat(Node, Incarnation, State) ->
+    {Searching, []} = ring_seat:new(options(Node, Incarnation, ring_view:new(State))),
+    {Seat, [{held, ?INDEX, Incarnation, Node}]} = ring_seat:handle(tick, 0, Searching),
+    Seat.
+
+options(Node, Incarnation, View) ->
+    #{
+        index => ?INDEX,
+        node => Node,
+        incarnation => Incarnation,
+        module => ring_test_counter,
+        replicated => false,
+        view => View
+    }.
+
+plan(Members) ->
+    ring_state:plan(1, #{partitions => 12, replication => 1, members => Members}).
+
+add(Seat) ->
+    add(<<"k">>, Seat).
+
+add(Key, Seat) ->
+    ring_seat:handle({request, ref, ?INDEX, {add, Key}}, 0, Seat).
+
+exchange({send, _, ?INDEX, Message}, From, Seat) ->
+    ring_seat:handle({message, From, Message}, 0, Seat).
