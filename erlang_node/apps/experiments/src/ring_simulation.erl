@@ -1,0 +1,703 @@
+%%% @doc The ring's nodes in virtual time: their seats, requests and ring states, on a network that
+%%% delays, reorders, duplicates and loses messages.
+%%%
+%%% The protocol modules are those of a node. The interpreter is the only difference: it keeps what
+%%% a node's processes would keep, and sends messages with random delays. A message reaches only the
+%%% incarnation it was sent to. A stopped node loses everything; others learn of it after a while.
+%%% Ring states spread by gossip.
+%%%
+%%% The results of requests, and what a checker must know, come out by `take_...' functions.
+%%%
+%%% Longer than 300 lines: an interpreter of five protocols and the network between them.
+-module(ring_simulation).
+
+-export([new/1]).
+-export([start/2]).
+-export([stop/2]).
+-export([cut/2]).
+-export([plan/2]).
+-export([suspect/3]).
+-export([trap/3]).
+-export([delay/2]).
+-export([request/5]).
+-export([advance/2]).
+-export([take_done/1]).
+-export([take_stopped/1]).
+-export([take_dropped/1]).
+-export([now/1]).
+-export([uniform/2]).
+-export([nodes/1]).
+-export([plan_of/1]).
+-export([seats/1]).
+-export([view/2]).
+-export([strength/2]).
+-export([is_settled/1]).
+-export([messages/1]).
+
+-type name() :: ring_state:member().
+-type milliseconds() :: simulator_clock:milliseconds().
+
+%% `delay': of a message, from and to. `slow': messages in a thousand that take up to `slowest'.
+%% `duplicates': messages between seats in a thousand that arrive twice.
+%% `modules': seat, request and service of the nodes, which a test may replace by faulty ones.
+%% `repair': milliseconds between two rounds of anti-entropy, `grace': age at which tombstones go.
+-type options() :: #{
+    seed := integer(),
+    partitions := pos_integer(),
+    replication := pos_integer(),
+    delay => {milliseconds(), milliseconds()},
+    slow => non_neg_integer(),
+    slowest => milliseconds(),
+    duplicates => non_neg_integer(),
+    repair => pos_integer(),
+    grace => pos_integer(),
+    modules => #{seat | request | service => module()}
+}.
+
+-record(node, {
+    start :: pos_integer(),
+    state = ring_state:new() :: ring_state:t(),
+    view = none :: ring_view:t() | none,
+    seats = #{} :: #{ring_state:index() => term()},
+    requests = #{} :: #{term() => term()},
+    repairs = #{} :: #{term() => ring_repair:t()},
+    % Nodes whose present incarnation is believed to be lost.
+    lost = [] :: [name()],
+    % The incarnations that this node has heard of.
+    peers = #{} :: #{name() => pos_integer()}
+}).
+
+-record(world, {
+    % The last plan, of which the authority informs a node now and then.
+    plan = none :: none | ring_state:t(),
+    options :: options(),
+    random :: rand:state(),
+    clock = simulator_clock:new() :: simulator_clock:t(),
+    nodes = #{} :: #{name() => #node{}},
+    starts = #{} :: #{name() => pos_integer()},
+    serial = 0 :: non_neg_integer(),
+    side = fun(_) -> all end :: fun((name()) -> term()),
+    epoch = 0 :: non_neg_integer(),
+    members = [] :: [name()],
+    % Kills a node at the next message of a kind.
+    trap = none :: none | {Kind :: atom(), sender | receiver, Delivered :: boolean()},
+    % The kind of messages that are slow.
+    delayed = none :: atom(),
+    done = [] :: [{term(), term()}],
+    stopped = [] :: [name()],
+    dropped = [] :: [{ring_replica:key(), ring_dvv:context(), milliseconds()}],
+    messages = 0 :: non_neg_integer()
+}).
+
+-opaque t() :: #world{}.
+
+-export_type([t/0, options/0]).
+
+-define(TICK_MS, 50).
+-define(AUTHORITY_MS, 300).
+%% Until others notice the loss of a node.
+-define(DETECTION_MS, {100, 600}).
+
+%% @doc A world without nodes.
+-spec new(options()) -> t().
+new(#{seed := Seed} = Options) ->
+    Defaults = #{
+        delay => {1, 20},
+        slow => 20,
+        slowest => 2000,
+        duplicates => 20,
+        repair => 400,
+        grace => 3000,
+        modules => #{}
+    },
+    #world{
+        options = maps:merge(Defaults, Options),
+        random = rand:seed_s(exsss, {Seed, Seed + 1, 17})
+    }.
+
+%% @doc Starts a node, for the first time or again, without data.
+-spec start(name(), t()) -> t().
+start(Name, #world{nodes = Nodes, starts = Starts} = W0) ->
+    Start = maps:get(Name, Starts, 0) + 1,
+    Node = #node{start = Start},
+    W = W0#world{nodes = Nodes#{Name => Node}, starts = Starts#{Name => Start}},
+    % Others notice the new incarnation when they are connected again.
+    Others = maps:keys(maps:remove(Name, Nodes)),
+    Noticed = lists:foldl(
+        fun(Other, Acc) -> later(?DETECTION_MS, {back, Other, Name, Start}, Acc) end, W, Others
+    ),
+    {Phase, Next} = uniform(?TICK_MS, Noticed),
+    enqueue(Phase, {tick, Name, Start, 0}, Next).
+
+%% @doc Stops a node at once.
+-spec stop(name(), t()) -> t().
+stop(Name, #world{nodes = Nodes, stopped = Stopped} = W) ->
+    case maps:take(Name, Nodes) of
+        {#node{start = Start}, Others} ->
+            lists:foldl(
+                fun(Other, Acc) -> later(?DETECTION_MS, {lost, Other, Name, Start}, Acc) end,
+                W#world{nodes = Others, stopped = [Name | Stopped]},
+                maps:keys(Others)
+            );
+        error ->
+            W
+    end.
+
+%% @doc Partitions the network: nodes with different results cannot reach each other.
+-spec cut(fun((name()) -> term()), t()) -> t().
+cut(Side, W) ->
+    W#world{side = Side}.
+
+%% @doc The authority gives the ring to these members, and informs one of the living nodes.
+-spec plan([name()], t()) -> t().
+plan(Members, #world{epoch = Before, options = Options} = W) ->
+    Epoch = Before + 1,
+    Plan = (maps:with([partitions, replication], Options))#{members => Members},
+    State = ring_state:plan(Epoch, Plan),
+    inform(W#world{epoch = Epoch, members = Members, plan = State}).
+
+%% @doc A node believes that another one is lost.
+-spec suspect(name(), name(), t()) -> t().
+suspect(Name, Other, #world{starts = Starts} = W) ->
+    occur({lost, Name, Other, maps:get(Other, Starts, 0)}, W).
+
+%% @doc Kills the sender or receiver of the next message of that kind, which is delivered or not.
+-spec trap(Kind :: atom(), {sender | receiver, Delivered :: boolean()}, t()) -> t().
+trap(Kind, {Role, Delivered}, W) ->
+    W#world{trap = {Kind, Role, Delivered}}.
+
+%% @doc Delays messages of a kind, by up to the slowest time, until another kind or `none' is given.
+-spec delay(Kind :: atom(), t()) -> t().
+delay(Kind, W) ->
+    W#world{delayed = Kind}.
+
+%% @doc Begins a request at a node that knows the ring. `false': it does not, or is not there.
+-spec request(name(), Id :: term(), ring_request:operation(), ring_request:options(), t()) ->
+    {boolean(), t()}.
+request(Name, Id, Operation, Options, #world{nodes = Nodes} = W) ->
+    case Nodes of
+        #{Name := #node{view = View}} when View =/= none ->
+            {Request, Effects} = (module(request, W)):new(Operation, View, Options),
+            {true, requested(Name, Id, Request, Effects, W)};
+        #{} ->
+            {false, W}
+    end.
+
+%% @doc Advances time to this moment.
+-spec advance(milliseconds(), t()) -> t().
+advance(Until, #world{clock = Clock} = W) ->
+    case simulator_clock:due(Until, Clock) of
+        {due, Due, Later} -> advance(Until, lists:foldl(fun occur/2, W#world{clock = Later}, Due));
+        {elapsed, Elapsed} -> W#world{clock = Elapsed}
+    end.
+
+%% @doc The requests that have ended, with their results, first one first.
+-spec take_done(t()) -> {[{Id :: term(), ring_request:result()}], t()}.
+take_done(#world{done = Done} = W) ->
+    {lists:reverse(Done), W#world{done = []}}.
+
+%% @doc The nodes that have been stopped.
+-spec take_stopped(t()) -> {[name()], t()}.
+take_stopped(#world{stopped = Stopped} = W) ->
+    {lists:reverse(Stopped), W#world{stopped = []}}.
+
+%% @doc The tombstones that have been dropped.
+-spec take_dropped(t()) -> {[{ring_replica:key(), ring_dvv:context(), milliseconds()}], t()}.
+take_dropped(#world{dropped = Dropped} = W) ->
+    {Dropped, W#world{dropped = []}}.
+
+%% @doc The virtual time.
+-spec now(t()) -> milliseconds().
+now(#world{clock = Clock}) ->
+    simulator_clock:now(Clock).
+
+%% @doc A random number.
+-spec uniform(pos_integer(), t()) -> {pos_integer(), t()}.
+uniform(Most, #world{random = Random} = W) ->
+    {I, Next} = rand:uniform_s(Most, Random),
+    {I, W#world{random = Next}}.
+
+%% @doc The living nodes.
+-spec nodes(t()) -> [name()].
+nodes(#world{nodes = Nodes}) ->
+    lists:sort(maps:keys(Nodes)).
+
+%% @doc The members of the last plan.
+-spec plan_of(t()) -> [name()].
+plan_of(#world{members = Members}) ->
+    Members.
+
+%% @doc All seats, by node.
+-spec seats(t()) -> [{name(), ring_seat:t()}].
+seats(#world{nodes = Nodes}) ->
+    [
+        {Name, Seat}
+     || {Name, #node{seats = Seats}} <- lists:sort(maps:to_list(Nodes)),
+        {_, Seat} <- lists:sort(maps:to_list(Seats))
+    ].
+
+%% @doc The view of a node.
+-spec view(name(), t()) -> ring_view:t() | none.
+view(Name, #world{nodes = Nodes}) ->
+    #{Name := #node{view = View}} = Nodes,
+    View.
+
+%% @doc The number of messages so far.
+-spec messages(t()) -> non_neg_integer().
+messages(#world{messages = Messages}) ->
+    Messages.
+
+%% @doc The least number of replicas of a partition that serve, not counting these nodes.
+-spec strength([name()], t()) -> non_neg_integer().
+strength(Without, #world{options = #{partitions := Partitions, replication := N}} = W) ->
+    Seat = module(seat, W),
+    All = [{Name, S} || {Name, S} <- seats(W)],
+    Known = lists:foldl(
+        fun({_, S}, Acc) -> ring_known:merge(Seat:known(S), Acc) end, ring_known:new(), All
+    ),
+    Newest = lists:foldl(
+        fun({Name, S}, Acc) ->
+            case Seat:status(S) of
+                #{voting := [_ | _], sealed := false} ->
+                    case ring_known:is_over(Seat:index(S), Seat:incarnation(S), Known) of
+                        true -> Acc;
+                        false -> Acc#{Seat:index(S) => {Name, Seat:status(S)}}
+                    end;
+                _ ->
+                    Acc
+            end
+        end,
+        #{},
+        All
+    ),
+    Serves = fun(P, I) ->
+        case Newest of
+            % The last chunk makes an index depend on both ends.
+            #{I := {Name, #{voting := Voting, next := Next}}} ->
+                lists:member(P, Voting) andalso not lists:member(Name, Without) andalso
+                    not lists:member(Next, Without);
+            #{} ->
+                false
+        end
+    end,
+    lists:min([
+        length([I || D <- lists:seq(0, N - 1), I <- [(P + D) rem Partitions], Serves(P, I)])
+     || P <- lists:seq(0, Partitions - 1)
+    ]).
+
+%% @doc Whether every node has the last plan, and every index is served by its owner alone.
+-spec is_settled(t()) -> boolean().
+is_settled(#world{nodes = Nodes, epoch = Epoch, options = #{partitions := Partitions}} = W) ->
+    Seat = module(seat, W),
+    Views = [View || #node{view = View} <- maps:values(Nodes)],
+    Seats = seats(W),
+    lists:all(fun(V) -> V =/= none andalso ring_view:epoch(V) =:= Epoch end, Views) andalso
+        length(Seats) =:= Partitions andalso
+        lists:all(
+            fun({Name, S}) ->
+                Seat:is_serving(S) andalso
+                    ring_view:owner(Seat:index(S), hd(Views)) =:= Name
+            end,
+            Seats
+        ) andalso
+        lists:all(fun(V) -> ring_view:transfers(V) =:= [] end, Views).
+
+%% Internals: time.
+
+%% The authority repeats the plan, to one node each time.
+inform(#world{plan = Plan, nodes = Nodes, epoch = Epoch} = W) ->
+    Later = enqueue(?AUTHORITY_MS, {authority, Epoch}, W),
+    case map_size(Nodes) of
+        0 ->
+            Later;
+        Count ->
+            {I, Next} = uniform(Count, Later),
+            learn(Plan, lists:nth(I, lists:sort(maps:keys(Nodes))), Next)
+    end.
+
+enqueue(Delay, Event, #world{clock = Clock} = W) ->
+    W#world{clock = simulator_clock:schedule(Delay, Event, Clock)}.
+
+later({From, To}, Event, W) ->
+    {Delay, Next} = uniform(To - From + 1, W),
+    enqueue(From + Delay - 1, Event, Next).
+
+occur({tick, Name, Start, Count}, W) ->
+    Next = {tick, Name, Start, Count + 1},
+    alive(Name, Start, fun() -> tick(Name, Count, enqueue(?TICK_MS, Next, W)) end, W);
+occur({authority, Epoch}, #world{epoch = Epoch} = W) ->
+    inform(W);
+occur({authority, _Older}, W) ->
+    W;
+occur({deliver, From, FromStart, To, ToStart, Payload}, #world{side = Side, starts = Starts} = W) ->
+    % A connection ends with either incarnation.
+    case Side(From) =:= Side(To) andalso map_get(From, Starts) =:= FromStart of
+        true ->
+            Arrive = fun() -> arrive(From, To, Payload, met(To, From, FromStart, W)) end,
+            alive(To, ToStart, Arrive, W);
+        false -> W
+    end;
+occur({timer, Name, Start, Id, Timer}, W) ->
+    alive(Name, Start, fun() -> timer(Name, Id, Timer, W) end, W);
+occur({repair_deadline, Name, Start, Id}, #world{nodes = Nodes} = W) ->
+    alive(
+        Name,
+        Start,
+        fun() ->
+            #{Name := #node{repairs = Repairs} = Node} = Nodes,
+            put_node(Name, Node#node{repairs = maps:remove(Id, Repairs)}, W)
+        end,
+        W
+    );
+occur({lost, Name, Other, Start}, #world{nodes = Nodes, starts = Starts} = W) ->
+    case {Nodes, Starts} of
+        {#{Name := #node{lost = Lost} = Node}, #{Other := Start}} ->
+            Marked = put_node(Name, Node#node{lost = lists:usort([Other | Lost])}, W),
+            Informed = each_seat(Name, {lost, Other}, Marked),
+            each_request(Name, {lost, Other}, Informed);
+        _ ->
+            W
+    end;
+occur({back, Name, Other, Start}, #world{nodes = Nodes, starts = Starts} = W) ->
+    case {Nodes, Starts} of
+        {#{Name := #node{}}, #{Other := Start}} -> met(Name, Other, Start, W);
+        _ -> W
+    end.
+
+%% A node that hears of the next incarnation of another one has lost the previous one.
+met(Name, Other, Start, #world{nodes = Nodes} = W) ->
+    case Nodes of
+        #{Name := #node{peers = #{Other := Start}, lost = Lost} = Node} ->
+            % Not lost after all.
+            put_node(Name, Node#node{lost = Lost -- [Other]}, W);
+        #{Name := #node{peers = Peers} = Node} ->
+            Met = put_node(Name, Node#node{peers = Peers#{Other => Start}}, W),
+            Informed =
+                case is_map_key(Other, Peers) of
+                    true -> each_request(Name, {lost, Other}, each_seat(Name, {lost, Other}, Met));
+                    false -> Met
+                end,
+            #world{nodes = #{Name := #node{lost = Lost} = Next}} = Informed,
+            put_node(Name, Next#node{lost = Lost -- [Other]}, Informed);
+        #{} ->
+            W
+    end.
+
+alive(Name, Start, Fun, #world{nodes = Nodes} = W) ->
+    case Nodes of
+        #{Name := #node{start = Start}} -> Fun();
+        #{} -> W
+    end.
+
+%% Internals: a node's own time.
+
+tick(Name, Count, #world{nodes = Nodes, options = #{repair := Repair}} = W) ->
+    #{Name := #node{state = State}} = Nodes,
+    Gossip = {state, State},
+    {Peer, W1} = random_peer(Name, W),
+    W2 =
+        case Peer of
+            none -> W1;
+            _ -> send(Name, Peer, Gossip, W1)
+        end,
+    Ticked = reconcile(Name, each_seat(Name, tick, W2)),
+    case Count rem (Repair div ?TICK_MS) of
+        0 -> repair(Name, Ticked);
+        _ -> Ticked
+    end.
+
+random_peer(Name, #world{starts = Starts} = W) ->
+    case lists:sort(maps:keys(maps:remove(Name, Starts))) of
+        [] ->
+            {none, W};
+        Others ->
+            {I, Next} = uniform(length(Others), W),
+            {lists:nth(I, Others), Next}
+    end.
+
+%% Seats follow the plan.
+reconcile(Name, #world{nodes = Nodes} = W) ->
+    case Nodes of
+        #{Name := #node{view = none}} ->
+            W;
+        #{Name := #node{view = View, seats = Seats}} ->
+            Owned = ring_view:owned(Name, View),
+            W1 = lists:foldl(
+                fun(I, Acc) -> seat_there(Name, I, lists:member(I, Owned), Acc) end,
+                W,
+                lists:sort(maps:keys(Seats))
+            ),
+            #world{nodes = #{Name := #node{seats = Left}}} = W1,
+            New = [I || I <- Owned, not is_map_key(I, Left)],
+            lists:foldl(fun(I, Acc) -> new_seat(Name, I, Acc) end, W1, New)
+    end.
+
+seat_there(Name, Index, IsOwner, #world{nodes = Nodes} = W) ->
+    #{Name := #node{seats = #{Index := Seat}, view = View}} = Nodes,
+    Module = module(seat, W),
+    #{is_free := IsFree} = Module:status(Seat),
+    IsOver = Module:is_over(ring_view:epoch(View), Seat),
+    IsHolder =
+        case ring_view:holder(Index, View) of
+            {ok, {_, Holder}} -> Holder =:= Name;
+            none -> false
+        end,
+    case {IsOwner, IsOver, IsFree} of
+        {true, true, true} -> drop_seat(Name, Index, W);
+        {true, true, false} ->
+            {Incarnation, Next} = incarnation(View, W),
+            seat(Name, Index, {renew, Incarnation}, Next);
+        {false, _, true} when not IsHolder -> drop_seat(Name, Index, W);
+        _ -> W
+    end.
+
+incarnation(View, #world{serial = Serial} = W) ->
+    {{ring_view:epoch(View), Serial + 1}, W#world{serial = Serial + 1}}.
+
+new_seat(Name, Index, #world{nodes = Nodes} = W) ->
+    #{Name := #node{view = View, lost = Lost}} = Nodes,
+    {Incarnation, W1} = incarnation(View, W),
+    {Seat, Effects} = (module(seat, W)):new(#{
+        index => Index,
+        node => Name,
+        incarnation => Incarnation,
+        module => module(service, W),
+        replicated => true,
+        view => View
+    }),
+    W2 = seated(Name, Index, Seat, Effects, W1),
+    lists:foldl(fun(Other, Acc) -> seat(Name, Index, {lost, Other}, Acc) end, W2, Lost).
+
+drop_seat(Name, Index, #world{nodes = Nodes} = W) ->
+    #{Name := #node{seats = Seats} = Node} = Nodes,
+    put_node(Name, Node#node{seats = maps:remove(Index, Seats)}, W).
+
+%% Internals: seats.
+
+each_seat(Name, Event, #world{nodes = Nodes} = W) ->
+    #{Name := #node{seats = Seats}} = Nodes,
+    lists:foldl(fun(I, Acc) -> seat(Name, I, Event, Acc) end, W, lists:sort(maps:keys(Seats))).
+
+seat(Name, Index, Event, #world{nodes = Nodes} = W) ->
+    case Nodes of
+        #{Name := #node{seats = #{Index := Seat}}} ->
+            {Next, Effects} = (module(seat, W)):handle(Event, now(W), Seat),
+            seated(Name, Index, Next, Effects, W);
+        #{} ->
+            W
+    end.
+
+seated(Name, Index, Seat, Effects, #world{nodes = Nodes} = W) ->
+    #{Name := #node{seats = Seats} = Node} = Nodes,
+    Put = put_node(Name, Node#node{seats = Seats#{Index => Seat}}, W),
+    lists:foldl(fun(E, Acc) -> seat_effect(E, Name, Index, Acc) end, Put, Effects).
+
+seat_effect({answer, {Node, Id, Tag, Index}, Answer}, Name, Index, W) ->
+    send(Name, Node, {answer, Id, Tag, Index, Answer}, W);
+seat_effect({send, To, Index, Message}, Name, _, W) ->
+    send(Name, To, {seat, Index, Message}, W);
+seat_effect({held, Index, Incarnation, Node}, Name, _, W) ->
+    learn(ring_state:held(Index, Incarnation, Node), Name, W);
+seat_effect(finished, Name, Index, W) ->
+    reconcile(Name, drop_seat(Name, Index, W)).
+
+%% Internals: ring states.
+
+learn(New, Name, #world{nodes = Nodes} = W) ->
+    #{Name := #node{state = State, view = Before} = Node} = Nodes,
+    case ring_state:merge(State, New) of
+        State ->
+            W;
+        Merged ->
+            View = ring_view:update(Merged, Before),
+            Next = put_node(Name, Node#node{state = Merged, view = View}, W),
+            case View of
+                none -> Next;
+                _ -> reconcile(Name, each_seat(Name, {view, View}, Next))
+            end
+    end.
+
+%% Internals: messages.
+
+send(From, To, Payload, #world{starts = Starts, options = Options} = W) ->
+    #{duplicates := Duplicates} = Options,
+    Event = {deliver, From, map_get(From, Starts), To, maps:get(To, Starts, 0), Payload},
+    Sent = transmit(Event, kind(Payload) =:= W#world.delayed, counted(W)),
+    case element(1, Payload) of
+        seat ->
+            case uniform(1000, Sent) of
+                {I, Next} when I =< Duplicates -> transmit(Event, false, Next);
+                {_, Next} -> Next
+            end;
+        _ ->
+            Sent
+    end.
+
+counted(#world{messages = Messages} = W) ->
+    W#world{messages = Messages + 1}.
+
+transmit(Event, true, #world{options = #{slowest := Slowest}} = W) ->
+    later({0, Slowest}, Event, W);
+transmit(Event, false, #world{options = #{delay := Delay, slow := Slow}} = W) ->
+    case uniform(1000, W) of
+        {I, Next} when I =< Slow -> transmit(Event, true, Next);
+        {_, Next} -> later(Delay, Event, Next)
+    end.
+
+arrive(From, To, Payload, #world{trap = Trap} = W) ->
+    Kind = kind(Payload),
+    case Trap of
+        {Kind, Role, Delivered} ->
+            Victim =
+                case Role of
+                    sender -> From;
+                    receiver -> To
+                end,
+            Sprung = W#world{trap = none},
+            case {strength([Victim], W) >= 2, Delivered} of
+                {false, _} -> arrived(From, To, Payload, W);
+                {true, true} -> stop(Victim, arrived(From, To, Payload, Sprung));
+                {true, false} -> stop(Victim, Sprung)
+            end;
+        _ ->
+            arrived(From, To, Payload, W)
+    end.
+
+kind({seat, _, {chunk, _, _, Kind, _, _}}) -> Kind;
+kind({seat, _, {copied, _, _, _, _, {_, last, _}, _}}) -> copied_last;
+kind({seat, _, Message}) -> element(1, Message);
+kind({request, _, _, _, _, Command}) when is_tuple(Command) -> element(1, Command);
+kind({answer, _, _, _, {vote, _, _, _, Reply}}) when is_tuple(Reply) -> element(1, Reply);
+kind({answer, _, _, _, {vote, _, _, _, Reply}}) -> Reply;
+kind({answer, _, _, _, Answer}) -> element(1, Answer);
+kind(Payload) -> element(1, Payload).
+
+arrived(_From, To, {state, State}, W) ->
+    learn(State, To, W);
+arrived(From, To, {seat, Index, Message}, #world{nodes = Nodes} = W) ->
+    case Nodes of
+        #{To := #node{seats = #{Index := _}}} -> seat(To, Index, {message, From, Message}, W);
+        #{} -> no_seat(From, To, Index, Message, W)
+    end;
+arrived(From, To, {request, Id, Tag, Index, Partition, Command}, #world{nodes = Nodes} = W) ->
+    Ref = {From, Id, Tag, Index},
+    case Nodes of
+        #{To := #node{seats = #{Index := _}}} ->
+            seat(To, Index, {request, Ref, Partition, Command}, W);
+        #{To := #node{view = View}} ->
+            send(To, From, {answer, Id, Tag, Index, elsewhere(Index, To, View)}, W)
+    end;
+arrived(_From, To, {answer, Id, Tag, Index, Answer}, W) ->
+    answered(To, Id, Tag, Index, Answer, W).
+
+elsewhere(Index, _Name, none) ->
+    {not_serving, Index};
+elsewhere(Index, Name, View) ->
+    case ring_view:holder(Index, View) of
+        {ok, {_, Node} = Holder} when Node =/= Name -> {moved, Index, Holder};
+        _ -> {not_serving, Index}
+    end.
+
+%% A node without the seat, which it has lost or handed over.
+no_seat(From, To, Index, {pull, Incarnation, _, _}, #world{nodes = Nodes} = W) ->
+    #{To := #node{view = View}} = Nodes,
+    case View =/= none andalso elsewhere(Index, To, View) of
+        {moved, Index, Holder} ->
+            send(To, From, {seat, Index, {refused, Incarnation, moved, Holder}}, W);
+        {not_serving, Index} ->
+            send(To, From, {seat, Index, {refused, Incarnation, no_data}}, W);
+        false ->
+            W
+    end;
+no_seat(From, To, Index, {may_go, Incarnation, _For}, W) ->
+    send(To, From, {seat, Index, {go, Incarnation}}, W);
+no_seat(_From, _To, _Index, _Message, W) ->
+    W.
+
+%% Internals: requests.
+
+each_request(Name, Event, #world{nodes = Nodes} = W) ->
+    #{Name := #node{requests = Requests}} = Nodes,
+    lists:foldl(fun(Id, Acc) -> step(Name, Id, Event, Acc) end, W, lists:sort(maps:keys(Requests))).
+
+timer(Name, Id, retry, W) ->
+    step(Name, Id, {retry, view(Name, W)}, W);
+timer(Name, Id, Event, W) ->
+    step(Name, Id, Event, W).
+
+answered(Name, {repair, _} = Id, _Tag, Index, Answer, #world{nodes = Nodes} = W) ->
+    case Nodes of
+        #{Name := #node{repairs = #{Id := Repair}}} ->
+            {Next, Effects} = ring_repair:handle({answer, Index, Answer}, Repair),
+            repaired(Name, Id, Next, Effects, W);
+        #{} ->
+            W
+    end;
+answered(Name, Id, Tag, Index, Answer, W) ->
+    step(Name, Id, {answer, Tag, Index, Answer}, W).
+
+step(Name, Id, Event, #world{nodes = Nodes} = W) ->
+    case Nodes of
+        #{Name := #node{requests = #{Id := Request}}} ->
+            {Next, Effects} = (module(request, W)):handle(Event, Request),
+            requested(Name, Id, Next, Effects, W);
+        #{} ->
+            W
+    end.
+
+requested(Name, Id, Request, Effects, #world{nodes = Nodes} = W) ->
+    #{Name := #node{requests = Requests} = Node} = Nodes,
+    Put = put_node(Name, Node#node{requests = Requests#{Id => Request}}, W),
+    lists:foldl(fun(E, Acc) -> request_effect(E, Name, Id, Acc) end, Put, Effects).
+
+request_effect({command, Tag, Index, To, Partition, Command}, Name, Id, W) ->
+    #world{nodes = #{Name := #node{lost = Lost, start = Start}}} = W,
+    case lists:member(To, Lost) of
+        % Noticed at once, but after this step.
+        true -> enqueue(1, {timer, Name, Start, Id, {unreachable, Tag, Index}}, W);
+        false -> send(Name, To, {request, Id, Tag, Index, Partition, Command}, W)
+    end;
+request_effect({start_timer, Timer, Delay}, Name, Id, #world{starts = Starts} = W) ->
+    enqueue(Delay, {timer, Name, map_get(Name, Starts), Id, Timer}, W);
+request_effect({done, Result}, Name, Id, #world{nodes = Nodes, done = Done} = W) ->
+    #{Name := #node{requests = Requests} = Node} = Nodes,
+    Put = put_node(Name, Node#node{requests = maps:remove(Id, Requests)}, W),
+    Put#world{done = [{Id, Result} | Done]}.
+
+%% Internals: anti-entropy.
+
+%% By the node that serves the first index of a partition.
+repair(Name, #world{nodes = Nodes, options = #{grace := Grace}} = W) ->
+    #{Name := #node{seats = Seats, view = View, start = Start}} = Nodes,
+    lists:foldl(
+        fun(P, #world{serial = Serial} = Acc) ->
+            Id = {repair, Serial},
+            {Repair, Effects} = ring_repair:new(P, View, Grace),
+            Begun = repaired(Name, Id, Repair, Effects, Acc#world{serial = Serial + 1}),
+            enqueue(1000, {repair_deadline, Name, Start, Id}, Begun)
+        end,
+        W,
+        [I || {I, Seat} <- lists:sort(maps:to_list(Seats)), (module(seat, W)):is_serving(Seat)]
+    ).
+
+repaired(Name, Id, Repair, Effects, #world{nodes = Nodes} = W) ->
+    #{Name := #node{repairs = Repairs} = Node} = Nodes,
+    Put = put_node(Name, Node#node{repairs = Repairs#{Id => Repair}}, W),
+    lists:foldl(fun(E, Acc) -> repair_effect(E, Name, Id, Acc) end, Put, Effects).
+
+repair_effect({command, Index, To, Partition, Command}, Name, Id, W) ->
+    send(Name, To, {request, Id, repair, Index, Partition, Command}, W);
+repair_effect({dropped, Tombstones}, _Name, _Id, #world{dropped = Dropped} = W) ->
+    W#world{dropped = [{Key, Context, now(W)} || {Key, Context} <- Tombstones] ++ Dropped};
+repair_effect(done, Name, Id, #world{nodes = Nodes} = W) ->
+    #{Name := #node{repairs = Repairs} = Node} = Nodes,
+    put_node(Name, Node#node{repairs = maps:remove(Id, Repairs)}, W).
+
+%% Internals: the record.
+
+put_node(Name, Node, #world{nodes = Nodes} = W) ->
+    W#world{nodes = Nodes#{Name := Node}}.
+
+module(What, #world{options = #{modules := Modules}}) ->
+    Default = #{seat => ring_seat, request => ring_request, service => ring_kvs_vnode},
+    maps:get(What, Modules, maps:get(What, Default)).

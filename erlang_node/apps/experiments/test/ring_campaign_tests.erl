@@ -1,0 +1,133 @@
+%%% The key-value store under faults, in virtual time, and the planted bugs that the checker finds.
+-module(ring_campaign_tests).
+
+-include_lib("proper/include/proper.hrl").
+-include_lib("eunit/include/eunit.hrl").
+
+%% Campaigns, of which `make test-fast' runs a part.
+-define(CAMPAIGNS, 200).
+-define(QUICK_CAMPAIGNS, 30).
+
+campaigns_test_() ->
+    {timeout, 300, fun() ->
+        Reports = [report(Seed) || Seed <- lists:seq(1, campaigns())],
+        % They have done something.
+        ?assert(lists:sum([W || #{writes := W} <- Reports]) > 30 * campaigns()),
+        ?assert(lists:sum([R || #{reads := R} <- Reports]) > 30 * campaigns())
+    end}.
+
+report(Seed) ->
+    #{violations := Violations, settled := Settled} =
+        Report = ring_campaign:run(#{seed => Seed}),
+    ?assertEqual({Seed, [], true}, {Seed, Violations, Settled}),
+    Report.
+
+campaigns() ->
+    case os:getenv("QUICK") of
+        "1" -> ?QUICK_CAMPAIGNS;
+        _ -> ?CAMPAIGNS
+    end.
+
+%% Any faults; PropEr looks for the fewest that do harm. Some combinations leave a partition
+%% unavailable, but none may be wrong.
+any_faults_test_() ->
+    {timeout, 300,
+        ?_assert(
+            proper:quickcheck(prop_any_faults(), [
+                quiet, {numtests, campaigns() div 2}, {to_file, user}
+            ])
+        )}.
+
+prop_any_faults() ->
+    ?FORALL(
+        {Seed, Faults},
+        {nat(), list(fault())},
+        begin
+            #{violations := Violations} = ring_campaign:run(#{seed => Seed, faults => Faults}),
+            ?WHENFAIL(io:format(user, "~p~n", [Violations]), Violations =:= [])
+        end
+    ).
+
+fault() ->
+    ?LET(
+        {Delay, Seed},
+        {integer(0, 400), integer()},
+        begin
+            {{_, Action}, _} = ring_campaign:fault(rand:seed_s(exsss, Seed)),
+            {Delay, Action}
+        end
+    ).
+
+%% Each planted bug is found, by its own kind of violation.
+planted_bugs_test_() ->
+    [
+        {atom_to_list(Name),
+            {timeout, 120,
+                ?_assertMatch([_ | _], found(ring_mutants:load(Name), Kinds, course(Name), 1))}}
+     || {Name, Kinds} <- [
+            {vote_before_seal, [lost]},
+            {dirty_writes_dropped, [lost]},
+            {old_acknowledgement_counted, [lost]},
+            {dot_reused, [dot_reused]},
+            {write_executed_twice, [executed_twice]}
+        ]
+    ].
+
+%% An acknowledgement is old if its replica is lost and rebuilt before the others have the write.
+slow_writes_test_() ->
+    {timeout, 300, fun() ->
+        _ = [
+            ?assertMatch(
+                {Seed, #{violations := []}},
+                {Seed, ring_campaign:run((course(old_acknowledgement_counted))#{seed => Seed})}
+            )
+         || Seed <- lists:seq(1, campaigns() div 4)
+        ]
+    end}.
+
+course(old_acknowledgement_counted) ->
+    Once = [{300, {delay, store}}, {20, {trap, written, sender, true}}, {4000, heal}],
+    #{
+        faults => lists:append(lists:duplicate(8, Once)),
+        mode => quorum,
+        slowest => 6000,
+        sessions => 20
+    };
+course(_) ->
+    #{}.
+
+%% The violations of the first campaign that has some of these kinds.
+found(Modules, Kinds, Course, Seed) when Seed =< 400 ->
+    #{violations := Violations} = ring_campaign:run(Course#{seed => Seed, modules => Modules}),
+    case [V || {Kind, _, _} = V <- Violations, lists:member(Kind, Kinds)] of
+        [] -> found(Modules, Kinds, Course, Seed + 1);
+        Found -> Found
+    end;
+found(_Modules, _Kinds, _Course, _Seed) ->
+    [].
+
+%% With two of three replicas lost, the store refuses instead of answering that there is nothing.
+two_lost_replicas_are_reported_test() ->
+    World = settled(4711),
+    Written = await_done(put, {put, <<"key">>, {value, 1}}, World),
+    {{ok, _, _, _}, Before} = Written,
+    Stopped = lists:foldl(fun ring_simulation:stop/2, Before, [<<"kv-0">>, <<"kv-1">>]),
+    Restarted = lists:foldl(fun ring_simulation:start/2, Stopped, [<<"kv-0">>, <<"kv-1">>]),
+    Later = ring_simulation:advance(ring_simulation:now(Restarted) + 5000, Restarted),
+    ?assertEqual(1, ring_simulation:strength([], Later)),
+    {{error, unavailable}, _} = await_done(get, {get, <<"key">>}, Later).
+
+settled(Seed) ->
+    Names = [<<"kv-0">>, <<"kv-1">>, <<"kv-2">>],
+    Empty = ring_simulation:new(#{seed => Seed, partitions => 6, replication => 3}),
+    Started = lists:foldl(fun ring_simulation:start/2, Empty, Names),
+    World = ring_simulation:advance(3000, ring_simulation:plan(Names, Started)),
+    ?assert(ring_simulation:is_settled(World)),
+    World.
+
+await_done(Id, Operation, World) ->
+    Options = #{timeout => 2000},
+    {true, Asked} = ring_simulation:request(<<"kv-2">>, Id, Operation, Options, World),
+    Later = ring_simulation:advance(ring_simulation:now(Asked) + 2500, Asked),
+    {[{Id, Result}], Next} = ring_simulation:take_done(Later),
+    {Result, Next}.
