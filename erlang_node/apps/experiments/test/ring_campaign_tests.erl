@@ -4,12 +4,12 @@
 -include_lib("proper/include/proper.hrl").
 -include_lib("eunit/include/eunit.hrl").
 
-%% Campaigns, of which `make test-fast' runs a part.
+%% Campaigns, of which `make test-fast' runs a part; RING_CAMPAIGNS is another number.
 -define(CAMPAIGNS, 200).
 -define(QUICK_CAMPAIGNS, 30).
 
 campaigns_test_() ->
-    {timeout, 300, fun() ->
+    {timeout, 3600, fun() ->
         Reports = [report(Seed) || Seed <- lists:seq(1, campaigns())],
         % They have done something.
         ?assert(lists:sum([W || #{writes := W} <- Reports]) > 30 * campaigns()),
@@ -23,15 +23,16 @@ report(Seed) ->
     Report.
 
 campaigns() ->
-    case os:getenv("QUICK") of
-        "1" -> ?QUICK_CAMPAIGNS;
-        _ -> ?CAMPAIGNS
+    case {os:getenv("RING_CAMPAIGNS"), os:getenv("QUICK")} of
+        {[_ | _] = Count, _} -> list_to_integer(Count);
+        {_, "1"} -> ?QUICK_CAMPAIGNS;
+        {_, _} -> ?CAMPAIGNS
     end.
 
 %% Any faults; PropEr looks for the fewest that do harm. Some combinations leave a partition
 %% unavailable, but none may be wrong.
 any_faults_test_() ->
-    {timeout, 300,
+    {timeout, 3600,
         ?_assert(
             proper:quickcheck(prop_any_faults(), [
                 quiet, {numtests, campaigns() div 2}, {to_file, user}
@@ -75,7 +76,7 @@ planted_bugs_test_() ->
 
 %% An acknowledgement is old if its replica is lost and rebuilt before the others have the write.
 slow_writes_test_() ->
-    {timeout, 300, fun() ->
+    {timeout, 3600, fun() ->
         _ = [
             ?assertMatch(
                 {Seed, #{violations := []}},

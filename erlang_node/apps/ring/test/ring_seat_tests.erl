@@ -9,6 +9,7 @@
 
 %% The service of docs/ring.md, without siblings: replication 1.
 a_service_of_ones_own_moves_test() ->
+    ok = load_page(),
     % More than fits into one chunk.
     Full = lists:foldl(
         fun(I, Seat) -> element(1, add(integer_to_binary(I), Seat)) end,
@@ -38,6 +39,7 @@ a_service_of_ones_own_moves_test() ->
 
 %% The sender serves again if the receiver is lost before the seal.
 a_lost_receiver_test() ->
+    ok = load_page(),
     First = seat(?FROM, {1, 1}, plan([?FROM, ?TO])),
     {Paused, _} = ring_seat:handle({message, ?TO, {pull, {1, 2}, 1, ring_known:new()}}, 0, First),
     {Paused, [{answer, ref, {not_serving, ?INDEX}}]} = add(Paused),
@@ -46,6 +48,10 @@ a_lost_receiver_test() ->
     % One that was only silent begins again.
     Late = {message, ?TO, {pull, {1, 2}, 2, ring_known:new()}},
     {_, [{send, ?TO, ?INDEX, {refused, {1, 2}, again}}]} = ring_seat:handle(Late, 0, Again).
+
+load_page() ->
+    {[Source], []} = partisan_test_page:blocks("ring.md"),
+    partisan_test_page:load(Source).
 
 %% A service that is not replicated begins empty, and with one replica there are no grants.
 seat(Node, Incarnation, State) ->
@@ -58,7 +64,7 @@ options(Node, Incarnation, View) ->
         index => ?INDEX,
         node => Node,
         incarnation => Incarnation,
-        module => ring_test_counter,
+        module => ring_counter,
         replicated => false,
         view => View
     }.
