@@ -384,18 +384,21 @@ effects(#world{number = Number, replies = Replies} = W) ->
     Delivered = [length(delivered(Name, W)) || Name <- nodes(W)],
     Number + length(Replies) + lists:sum(Delivered).
 
-%% @doc All that the future depends on, relative to the present time unless the process reads it,
-%% and all that a property may ask except trace and time: worlds in equal situations have equal
-%% futures.
+%% @doc All that the future depends on, relative to the present time unless the process reads it or
+%% the horizon ends it, and all that a property may ask except trace and time: worlds in equal
+%% situations have equal futures.
 -spec situation(t()) -> term().
 situation(#world{nodes = Nodes, queue = Queue, now = Now, pending = Pending} = W) ->
-    #world{replies = Replies, error = Error, rules = Rules} = W,
+    #world{replies = Replies, error = Error, rules = Rules, setup = #{horizon := Horizon}} = W,
     Scheduled = [
         {Time - Now, unkeyed(Item)}
      || {Time, _Number, Item} <- verify_queue:to_list(Queue), is_alive(Item, Nodes)
     ],
     Here = [map_get(Name, Nodes) || Name <- nodes(W)],
-    Time = [Now || Rules =/= none orelse lists:any(fun verify_node:is_clocked/1, Here)],
+    IsTimed =
+        Horizon =/= infinity orelse Rules =/= none orelse
+            lists:any(fun verify_node:is_clocked/1, Here),
+    Time = [Now || IsTimed],
     Situations = lists:map(fun verify_node:situation/1, Here),
     {Situations, Scheduled, unkeyed(Pending), Replies, Rules, Error, Time}.
 

@@ -33,8 +33,9 @@ prop_the_tree_is_brute_force() ->
     end).
 
 prop_merging_finds_the_same_outcomes() ->
-    ?FORALL({Program, Decisions, Most}, {program(), decisions(), oneof([2, infinity])}, begin
-        Search = search(Program, #{decisions => Decisions, most => Most}),
+    Generator = {program(), decisions(), oneof([2, infinity]), world()},
+    ?FORALL({Program, Decisions, Most, World}, Generator, begin
+        Search = search(Program, #{decisions => Decisions, most => Most, world => World}),
         {#{complete := Complete, executions := All}, Outcomes} = explored(Search),
         not Complete orelse begin
             {#{executions := Fewer}, Merged} = explored(Search#{merge => true}),
@@ -54,6 +55,14 @@ prop_symmetric_outcomes_are_the_same_up_to_names() ->
     end).
 
 %% Generators.
+
+%% A horizon ends equal situations at different distances.
+world() ->
+    ?LET(
+        {Horizon, Restart},
+        {oneof([infinity, 12, 20]), oneof([never, 3])},
+        #{horizon => Horizon, restart => Restart, late => 10}
+    ).
 
 decisions() ->
     ?LET(
