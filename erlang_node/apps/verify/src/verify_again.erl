@@ -22,8 +22,7 @@ replay_options() ->
     #{step => flag, times => {integer, 1, infinity, 1}, code => {text, none}, json => flag}.
 
 replay_with({[File], #{times := Times} = Options}) ->
-    _ = code_added(Options),
-    Counterexample = loaded(verify_counterexample:read(File)),
+    Counterexample = read(File, Options),
     #{code := Code, violated := Violated, digest := Digest} = Counterexample,
     Changed = verify_fingerprint:changed(Code),
     [verify_report:changed(Change) || Change <- Changed],
@@ -46,8 +45,7 @@ replay_with(_) ->
     refused("replay: name one file, NAME.counterexample").
 
 draw_with({[File], #{out := Out} = Options}) ->
-    _ = code_added(Options),
-    Counterexample = loaded(verify_counterexample:read(File)),
+    Counterexample = read(File, Options),
     Name = filename:rootname(filename:basename(File)),
     Target = filename:join(Out, Name ++ ".svg"),
     case file:write_file(Target, verify_report:diagram(Name, Counterexample)) of
@@ -59,3 +57,15 @@ draw_with({[File], #{out := Out} = Options}) ->
     end;
 draw_with(_) ->
     refused("draw: name one file, NAME.counterexample").
+
+read(File, Options) ->
+    _ = code_added(Options),
+    Counterexample = loaded(verify_counterexample:read(File)),
+    Module = verify_counterexample:module(Counterexample),
+    case code:ensure_loaded(Module) of
+        {module, Module} ->
+            Counterexample;
+        {error, _} ->
+            Text = "~ts: no module ~tp; give its source or its directory: code=FILE.erl",
+            refused(io_lib:format(Text, [File, Module]))
+    end.

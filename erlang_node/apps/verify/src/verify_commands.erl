@@ -111,6 +111,7 @@ orders_options() ->
     #{
         nodes => {integer, 1, 64, 4},
         options => {term, fun is_map/1, "a map of Erlang, #{key => value}", #{}},
+        horizon => {integer, 1, infinity, 10000},
         executions => {integer, 1, infinity, infinity},
         seconds => {integer, 1, infinity, infinity},
         code => {text, none},
@@ -122,6 +123,7 @@ orders_with({[Subject], Options}) ->
     Given = maps:with([nodes, options, executions], Options),
     Result = verify_order:run(Given#{
         module => loaded(verify_host:load(Module)),
+        world => maps:with([horizon], Options),
         deadline => deadline(Options),
         progress => progress(Options)
     }),

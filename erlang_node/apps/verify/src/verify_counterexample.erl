@@ -9,6 +9,7 @@
 -export([of_schedule/3]).
 -export([of_model/2]).
 -export([name/1]).
+-export([module/1]).
 -export([text/1]).
 -export([campaign/1]).
 -export([write/2]).
@@ -50,6 +51,11 @@ of_model(#{model := Module, violated := Violated} = Counterexample, World) ->
 name(#{digest := Digest} = Counterexample) ->
     <<Short:4/binary, _/binary>> = Digest,
     lists:concat([module(Counterexample), "-", binary_to_list(Short), ".counterexample"]).
+
+%% @doc The module of the protocol or model.
+-spec module(t()) -> module().
+module(#{subject := {schedule, #{module := Module}, _}}) -> Module;
+module(#{subject := {model, #{model := Module}}}) -> Module.
 
 %% @doc Its text, a line per step.
 -spec text(t()) -> unicode:chardata().
@@ -128,9 +134,6 @@ new(Subject, Module, Violated, World) ->
         code => verify_fingerprint:code(Module)
     }.
 
-module(#{subject := {schedule, #{module := Module}, _}}) -> Module;
-module(#{subject := {model, #{model := Module}}}) -> Module.
-
 is_counterexample(#{subject := Subject, violated := Violated, digest := Digest, code := Code}) ->
     is_subject(Subject) andalso is_binary(Violated) andalso is_binary(Digest) andalso
         byte_size(Digest) =:= 32 andalso is_map(Code) andalso is_map_key(used, Code) andalso
@@ -139,12 +142,19 @@ is_counterexample(#{}) ->
     false.
 
 is_subject({schedule, #{module := Module, nodes := _}, Schedule}) ->
-    is_atom(Module) andalso is_list(Schedule) andalso
-        lists:all(fun(Step) -> is_tuple(Step) andalso tuple_size(Step) =:= 2 end, Schedule);
+    is_atom(Module) andalso is_list(Schedule) andalso lists:all(fun is_step/1, Schedule);
 is_subject({model, #{model := Module, steps := Steps, nodes := Nodes}}) ->
     is_atom(Module) andalso is_list(Steps) andalso is_integer(Nodes);
 is_subject(_) ->
     false.
+
+is_step({{crash, _Name, _N}, crash}) -> true;
+is_step({{_From, _To, _Type, _Occurrence}, {corrupt, How}}) -> is_corruption(How);
+is_step({{_, _, _, _}, Decision}) -> lists:member(Decision, [drop, late, duplicate]);
+is_step(_) -> false.
+
+is_corruption({replace, _}) -> true;
+is_corruption(How) -> How =:= bit_flip.
 
 truncated(File, Line) ->
     Format = "~ts: line ~b is no Erlang term: is it truncated?",

@@ -34,7 +34,7 @@ run(Arguments) ->
     catch
         error:{invalid_search, Text} -> {refused, Text};
         error:{invalid_campaign, Text} -> {refused, Text};
-        error:{search_died, killed} ->
+        exit:{search_died, killed} ->
             {refused, "out of memory: an execution has too many events; give a smaller horizon="};
         throw:{refused, Text} -> {refused, Text};
         % A function of a user's module, most likely: the place is in the stack.
@@ -44,9 +44,14 @@ run(Arguments) ->
 %% Internals: commands.
 
 crash(Class, Reason, Stack) ->
-    io_lib:format("~ts: ~0tp~n~ts", [
-        Class, Reason, [io_lib:format("  ~0tp~n", [Frame]) || Frame <- lists:sublist(Stack, 3)]
-    ]).
+    Frames = [frame(Frame) || Frame <- lists:sublist(Stack, 3)],
+    io_lib:format("~ts: ~0tP in ~ts", [Class, Reason, 20, lists:join(", called by ", Frames)]).
+
+frame({Module, Function, Arguments, Place}) when is_list(Arguments) ->
+    frame({Module, Function, length(Arguments), Place});
+frame({Module, Function, Arity, Place}) ->
+    Line = [io_lib:format(", line ~b", [Line]) || {line, Line} <- Place],
+    io_lib:format("~tp:~tp/~b~ts", [Module, Function, Arity, Line]).
 
 command(["list"]) -> list();
 command(["explore" | Arguments]) -> verify_commands:explore(Arguments);

@@ -92,7 +92,7 @@ check(Module) ->
                     {error, lists:flatten(io_lib:format(Format, [Module, Name, Arity]))}
             end;
         {error, Reason} ->
-            Format = "no module ~ts (~tp); add its directory with -pa",
+            Format = "no module ~ts (~tp); compile it and add its directory to the code path",
             {error, lists:flatten(io_lib:format(Format, [Module, Reason]))}
     end.
 

@@ -173,7 +173,9 @@ effects([], _Own, _Outputs, N, Event, 0) ->
     failed(looping, Event, N);
 effects([], [Msg | Own], Outputs, #node{name = Name, now = Now} = N, _Event, Left) ->
     handle({message, Name, Msg}, Now, N#node.handled, Own, Outputs, N, Left - 1);
-effects([{send, _, _} | _] = Effects, Own0, Outputs0, #node{name = Name} = N, Event, Left) ->
+effects([{send, To, _} | _] = Effects, Own0, Outputs0, #node{name = Name} = N, Event, Left) when
+    is_binary(To)
+->
     {Rest, Own, Outputs, Sent} = sends(Effects, Own0, Outputs0, Name, N#node.sent),
     effects(Rest, Own, Outputs, N#node{sent = Sent}, Event, Left);
 effects([{start_timer, Timer, Ms} | Rest], Own, Outputs, N, Event, Left) when
@@ -196,7 +198,7 @@ effects(Bad, _Own, _Outputs, N, Event, _Left) ->
 
 sends([{send, Name, Msg} | Rest], Own, Outputs, Name, Sent) ->
     sends(Rest, Own ++ [Msg], Outputs, Name, Sent);
-sends([{send, To, Msg} | Rest], Own, Outputs, Name, Sent) ->
+sends([{send, To, Msg} | Rest], Own, Outputs, Name, Sent) when is_binary(To) ->
     Type = partisan_process:type(Msg),
     Slot = {Type, To},
     Occurrence =

@@ -64,6 +64,9 @@
     examples = [] :: [{[verify_world:key()], iodata()}]
 }).
 
+%% Of an order that has no end: time does not pass while messages are in flight.
+-define(EVENTS, 10000).
+
 %% @doc Runs the search; of its fields, decisions and scope have no meaning. Raises
 %% `{invalid_search, Description}'.
 -spec run(verify_search:t()) -> result().
@@ -92,7 +95,7 @@ run(Search0) ->
 
 explore(#{world := Options} = Search0, Worker) ->
     Guard = verify_watch:is_guarded(0, Worker),
-    Untraced = maps:merge(#{trace => false}, Options#{guard => Guard}),
+    Untraced = maps:merge(#{trace => false, events => ?EVENTS}, Options#{guard => Guard}),
     Search = Search0#{decisions := [], world := Untraced},
     World = settled(verify_search:world(Search)),
     Causes = maps:from_list([{Key, 0} || Key <- verify_world:in_flight(World)]),

@@ -60,8 +60,8 @@
 
 -export_type([t/0, kind/0]).
 
-%% Of a property, as of a callback by default.
--define(REDUCTIONS, 4000000).
+%% Of a verdict, a scenario or a symmetry: more than any that ends in seconds.
+-define(REDUCTIONS, 200000000).
 
 %% @doc Whether this can be searched; otherwise the description names the field and the fix.
 -spec check(t()) -> ok | {error, Description :: string()}.
@@ -102,6 +102,7 @@ complete(Search) ->
     end,
     Complete = maps:merge(Defaults, Search#{nodes := Names}),
     lists:foreach(fun(Field) -> checked(Field, map_get(Field, Complete)) end, fields()),
+    lists:foreach(fun(Event) -> event(Event, Names) end, map_get(scenario, Complete)),
     consistent(Complete),
     Complete.
 
@@ -120,7 +121,7 @@ world(#{module := Module, nodes := Names, options := Options} = Search) ->
 -spec violation(map(), verify_world:t()) -> ok | {violated, iodata()}.
 violation(#{property := Property}, World) ->
     case verify_world:error(World) of
-        none -> Property(World);
+        none -> verdict(Property(World));
         Failure -> {violated, failure(Failure)}
     end.
 
@@ -130,18 +131,8 @@ violation(#{property := Property}, World) ->
 violation(Search, World, false) ->
     violation(Search, World);
 violation(#{world := Options} = Search, World, true) ->
-    Work = fun() ->
-        try
-            {ok, violation(Search, World)}
-        catch
-            Class:Reason:Stack -> {raised, Class, Reason, Stack}
-        end
-    end,
-    case verify_callback:guarded(Work, maps:get(reductions, Options, ?REDUCTIONS)) of
-        {ok, Violation} -> Violation;
-        {raised, Class, Reason, Stack} -> erlang:raise(Class, Reason, Stack);
-        looping -> invalid("property: does not return", [])
-    end.
+    Budget = maps:get(reductions, Options, ?REDUCTIONS),
+    returned(property, fun() -> violation(Search, World) end, Budget).
 
 %% @doc The renamings of a search: interchangeable nodes without those of the scenario.
 -spec group(map()) -> verify_symmetry:group().
@@ -175,9 +166,28 @@ names(Other) ->
 
 default(Module, Function, Names, Default) ->
     case erlang:function_exported(Module, Function, 1) of
-        true -> Module:Function(Names);
+        true -> returned(Function, fun() -> Module:Function(Names) end, ?REDUCTIONS);
         false -> Default
     end.
+
+%% The result of a function of the user's. Its exceptions are raised.
+returned(Field, Fun, Budget) ->
+    Work = fun() ->
+        try
+            {ok, Fun()}
+        catch
+            Class:Reason:Stack -> {raised, Class, Reason, Stack}
+        end
+    end,
+    case verify_callback:guarded(Work, Budget) of
+        {ok, Result} -> Result;
+        {raised, Class, Reason, Stack} -> erlang:raise(Class, Reason, Stack);
+        looping -> invalid("~tp: does not return, or needs more than 128 MB", [Field])
+    end.
+
+verdict(ok) -> ok;
+verdict({violated, _Text} = Violated) -> Violated;
+verdict(Other) -> invalid("property: ~0tP is neither ok nor {violated, Text}", [Other, 12]).
 
 property(Module) ->
     case erlang:function_exported(Module, verdict, 1) of
@@ -186,9 +196,11 @@ property(Module) ->
     end.
 
 fields() ->
-    [scenario, property, scope, order, decisions, most, executions, deadline, shard].
+    [options, scenario, property, scope, order, decisions, most, executions, deadline, shard].
 
-checked(scenario, [_ | _]) -> ok;
+checked(options, Options) when is_map(Options); is_function(Options, 1) -> ok;
+checked(options, Options) -> invalid("options ~0tp: a map, or a function of the name", [Options]);
+checked(scenario, [_ | _] = Events) when length(Events) > 0 -> ok;
 checked(scenario, _) -> invalid("scenario: no event; export scenario/1 or give one", []);
 checked(property, Fun) when is_function(Fun, 1) -> ok;
 checked(property, _) -> invalid("property: none; export verdict/1 or give a function", []);
@@ -204,6 +216,12 @@ checked(shard, Shard) -> invalid("shard ~tp: {Index, Number} with Index < Number
 checked(_Limit, infinity) -> ok;
 checked(_Limit, Value) when is_integer(Value), Value > 0 -> ok;
 checked(Limit, Value) -> invalid("~tp ~tp: a positive integer or infinity", [Limit, Value]).
+
+event({At, Name, Event}, Names) when is_integer(At), At >= 0, is_tuple(Event) ->
+    lists:member(Name, Names) orelse
+        invalid("scenario: ~0tp is no node of ~0tp", [Name, Names]);
+event(Event, _Names) ->
+    invalid("scenario: ~0tp is no {Milliseconds, Node, Event}", [Event]).
 
 kind(Kind) when Kind =:= drop; Kind =:= late; Kind =:= duplicate; Kind =:= crash -> ok;
 kind({corrupt, _How}) -> ok;
@@ -235,5 +253,7 @@ invalid(Format, Arguments) ->
 
 failure({crashed, Name, Event, Class, Reason, _Stack}) ->
     io_lib:format("~ts crashed at ~tp: ~tp ~tp", [Name, Event, Class, Reason]);
+failure({looping, Name, events}) ->
+    io_lib:format("events without an end, the last at ~ts", [Name]);
 failure({looping, Name, Event}) ->
     io_lib:format("~ts does not return from ~tp", [Name, Event]).

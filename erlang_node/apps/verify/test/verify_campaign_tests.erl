@@ -251,7 +251,7 @@ check_test_() ->
         ?_assertEqual({error, Description}, verify_campaign:check(Campaign))
      || {Description, Campaign} <- [
             {"`model` is missing; name a module with the behaviour verify_model", #{}},
-            {"no module no_such_model (nofile); add its directory with -pa",
+            {"no module no_such_model (nofile); compile it and add its directory to the code path",
                 #{model => no_such_model}},
             {"lists is no model: it lacks process/2; export it (behaviour verify_model)",
                 #{model => lists}},

@@ -73,6 +73,9 @@ refused_test() ->
     Contains("not one map", <<>>),
     Contains("format is 9", <<"#{format => 9}.">>),
     Contains("fields", <<"#{format => 1, subject => x}.">>),
+    #{subject := {schedule, Search, [{Key, drop} | _]}} = Counterexample = commit(),
+    Exploded = Counterexample#{subject := {schedule, Search, [{Key, explode}]}},
+    Contains("fields", io_lib:format("~0p.", [Exploded])),
     Contains("bytes", binary:copy(<<"% padding\n">>, 100000)),
     {error, Text} = verify_counterexample:read("/nonexistent"),
     ?assertMatch([_ | _], string:find(unicode:characters_to_list(Text), "no such file")).

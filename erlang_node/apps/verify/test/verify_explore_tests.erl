@@ -211,11 +211,17 @@ a_property_that_loops_is_an_invalid_search_test_() ->
     {timeout, 60, fun() ->
         Search = #{property => fun loop/1},
         ?assertError(
-            {invalid_search, "property: does not return"}, run(two_phase_commit, 2, Search)
+            {invalid_search, "property: does not return" ++ _}, run(two_phase_commit, 2, Search)
         )
     end}.
 
 loop(World) -> loop([World]).
+
+a_property_without_a_verdict_is_an_invalid_search_test() ->
+    ?assertError(
+        {invalid_search, "property: false is neither ok nor" ++ _},
+        run(two_phase_commit, 2, #{property => fun(_) -> false end})
+    ).
 
 %% Bad input.
 
@@ -243,6 +249,13 @@ invalid_searches_name_field_and_remedy_test_() ->
             {"scope raw: not with most", #{scope => raw, most => 2}},
             {"scope raw: not with crash", #{scope => raw, decisions => [crash]}},
             {"scenario: no event; export scenario/1 or give one", #{scenario => []}},
+            {"scenario: {-1,<<\"n1\">>,{call,r,go}} is no {Milliseconds, Node, Event}", #{
+                scenario => [{-1, <<"n1">>, {call, r, go}}]
+            }},
+            {"scenario: n1 is no node of [<<\"n1\">>,<<\"n2\">>,<<\"n3\">>]", #{
+                scenario => [{0, n1, {call, r, go}}]
+            }},
+            {"options none: a map, or a function of the name", #{options => none}},
             {"property: none; export verdict/1 or give a function", #{property => none}}
         ]
     ].

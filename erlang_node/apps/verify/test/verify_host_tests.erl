@@ -45,7 +45,7 @@ errors_test_() ->
     {foreach, fun ?S:new/0, fun ?S:remove/1, [
         fun(_Dir) ->
             {"no such module", ?_assertEqual(
-                "no_such_module: no such module: add its directory to the code path",
+                "no_such_module: no such module: compile it and add its directory to the code path",
                 failure(no_such_module)
             )}
         end,

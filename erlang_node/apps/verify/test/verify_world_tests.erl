@@ -193,6 +193,8 @@ a_callback_that_fails_ends_the_world_test() ->
         {crashed, _, _, error, {bad_return_value, nonsense}, _}, Failure({return, nonsense}, #{})
     ),
     ?assertMatch({crashed, _, _, error, {bad_effect, bang}, _}, Failure({effects, [bang]}, #{})),
+    Atom = {send, n2, hello},
+    ?assertMatch({crashed, _, _, error, {bad_effect, Atom}, _}, Failure({effects, [Atom]}, #{})),
     Loops = {looping, <<"n1">>, {call, ref, loop}},
     ?assertEqual(Loops, Failure(loop, #{guard => true, reductions => 100000})),
     ?assertEqual(none, Failure({effects, []}, #{guard => true})).
