@@ -26,7 +26,8 @@ load(Module) ->
         {module, Module} ->
             load(behaviours(Module), Module);
         {error, nofile} ->
-            {error, [name(Module), ": no such module: compile it and add its directory to the code path"]};
+            Remedy = "compile it and add its directory to the code path",
+            {error, [name(Module), ": no such module: ", Remedy]};
         {error, Reason} ->
             {error, [name(Module), ": cannot be loaded (", name(Reason), "): compile it with OTP ",
                 erlang:system_info(otp_release)]}
