@@ -6,7 +6,7 @@
 -import(partisan_test_cluster, [call/4, name/1, await/1]).
 
 %% On the nodes.
--export([set/1, forward_all/4, forward_copies/3, odd/1, fail/1, interposed/0]).
+-export([set/1, forward_all/4, forward_copies/3, odd/1, fail/1, nonsense/1, interposed/0]).
 
 -define(M, partisan_interposition).
 -define(HOUR, 3600000).
@@ -160,8 +160,16 @@ corrupt(A, B) ->
 functions(A, B) ->
     ok = set(A, [rule(fun ?MODULE:odd/1, #{message => m})]),
     ?assertEqual([{m, 2}, {m, 4}], through(A, B, [{m, 1}, {m, 2}, {m, 3}, {m, 4}])),
-    ok = set(A, [rule(fun ?MODULE:fail/1, #{message => m})]),
-    ?assertEqual([{m, 1}], through(A, B, [{m, 1}])).
+    % Only decisions other than pass are acts of the rule.
+    ?assertEqual(#{<<"r">> => 2}, call(A, ?M, counts, [])),
+    [
+        begin
+            ok = set(A, [rule(Function, #{message => m})]),
+            ?assertEqual([{m, 1}], through(A, B, [{m, 1}])),
+            ?assertEqual(#{<<"r">> => 0}, call(A, ?M, counts, []))
+        end
+     || Function <- [fun ?MODULE:fail/1, fun ?MODULE:nonsense/1]
+    ].
 
 %% Both the messages and their acknowledgements are lost.
 acknowledged(A, B) ->
@@ -349,6 +357,8 @@ odd({message, _Now, _From, _To, _Channel, {m, N}}) when N rem 2 =:= 1 -> drop;
 odd(_Event) -> pass.
 
 fail(_Event) -> error(on_purpose).
+
+nonsense(_Event) -> nonsense.
 
 interposed() ->
     {ok, Channel} = partisan_channel:find(default),

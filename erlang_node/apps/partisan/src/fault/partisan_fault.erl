@@ -172,7 +172,7 @@ choose([], _Event, _Occurrence) ->
     pass;
 choose([#rule{name = Name} = Rule | Rules], Event, Occurrence) ->
     case matches(Rule, Event, Occurrence) of
-        true -> {Name, decision(Rule, Event, Occurrence)};
+        true -> chosen(Name, decision(Rule, Event, Occurrence));
         false -> choose(Rules, Event, Occurrence)
     end.
 
@@ -235,6 +235,12 @@ drawn_from(#rule{name = Name, seed = Seed}, Event, Occurrence) ->
 
 %% Internals: deciding.
 
+%% A function may decide that its rule does not act, or return nonsense.
+chosen(_Name, pass) -> pass;
+chosen(Name, {delay, Ms}) when is_integer(Ms), Ms >= 0 -> {Name, {delay, Ms}};
+chosen(Name, {replace, Other}) -> {Name, {replace, Other}};
+chosen(Name, Act) when Act =:= drop; Act =:= duplicate; Act =:= crash -> {Name, Act}.
+
 decision(#rule{action = drop}, _, _) -> drop;
 decision(#rule{action = {partition, _}}, _, _) -> drop;
 decision(#rule{action = {delay, Ms}}, _, _) -> {delay, Ms};
@@ -291,5 +297,4 @@ compiled_rule(#{name := Name, action := Action} = Rule) ->
     }.
 
 groups(Groups) ->
-    Numbered = lists:zip(lists:seq(1, length(Groups)), Groups),
-    maps:from_list([{Node, Number} || {Number, Group} <- Numbered, Node <- Group]).
+    maps:from_list([{Node, Number} || {Number, Group} <- lists:enumerate(Groups), Node <- Group]).
