@@ -1,7 +1,7 @@
-"""Pairs of measurements: the earlier revision and this checkout, one right after the other.
+"""Pairs of measurements: an earlier revision and this checkout, in turns within seconds.
 
-Each is measured by the application `bench` of its own revision, in virtual machines that are
-started anew for every pair; the order within a pair alternates.
+Both are measured by the application `bench` of this checkout, in virtual machines that are started
+anew for every pair; the order within a pair alternates.
 """
 
 from __future__ import annotations
@@ -19,18 +19,19 @@ from scale_tests.measure import emulator
 
 Cell = dict[str, Any]
 
-INTERPOSITION = "erlang_node/apps/partisan/src/fault/partisan_interposition.erl"
-REPETITIONS = 3
-"""Measurements of each kind in one virtual machine; the least disturbed counts."""
+FAULTS = "erlang_node/apps/partisan/src/fault/partisan_fault.erl"
+"""The language of faults, which came before their injection."""
+
+REPETITIONS = 6
+"""Measurements of each kind in a pair; the least disturbed counts."""
 
 _DIRECTORY = ROOT / "build" / "interposition"
 _ADDRESSES = ("127.0.7.1", "127.0.7.2")
-_LANES = 16
 
-_DISPATCH = f"experiment => dispatch, connections => {_LANES}, destinations => {_LANES}"
+_DISPATCH = "experiment => dispatch, connections => 16, destinations => 16"
 _THROUGHPUT = (
     "experiment => throughput, channel => lanes_1, payload => 1024, pairs => 16, "
-    "affinity => true, milliseconds => 1000"
+    "affinity => true, milliseconds => 300"
 )
 
 
@@ -40,14 +41,14 @@ class System:
 
     name: str
     commit: str
-    build: Path
+    paths: tuple[str, ...]
 
 
 def before_interposition() -> str:
-    """The revision before the module was added. Raises CommandError without history."""
-    found = capture(["git", "log", "--diff-filter=A", "--format=%H", "--", INTERPOSITION])
+    """The revision before the first part was added. Raises CommandError without history."""
+    found = capture(["git", "log", "--diff-filter=A", "--format=%H", "--", FAULTS])
     if not found.strip():
-        argv = ["git", "log", "--", INTERPOSITION]
+        argv = ["git", "log", "--", FAULTS]
         raise CommandError(argv, 1, "no commit added it: git fetch --unshallow, or give --base")
     return f"{found.split()[-1]}^"
 
@@ -57,59 +58,79 @@ def measure(base: str, count: int, say: Callable[[str], None]) -> list[Cell]:
     systems = _systems(base)
     cells = []
     for pair in range(1, count + 1):
-        for system in systems if pair % 2 else reversed(systems):
-            own = [cell | {"pair": pair} for cell in _run(system)]
-            say(f"pair {pair}, {system.name} ({system.commit}): {_figures(own)}")
-            cells += own
+        own = [cell | {"pair": pair} for cell in _run(systems if pair % 2 else systems[::-1])]
+        say(f"pair {pair}: {_figures(own)}")
+        cells += own
     return cells
 
 
-def plan(system: str) -> str:
-    """The plan of one run as the Erlang side reads it: one term."""
-    kinds = [f"{_DISPATCH}, rules => 0", _THROUGHPUT]
-    if system == "present":
-        kinds.append(f"{_DISPATCH}, rules => 1")
+def plan(systems: Sequence[System]) -> str:
+    """The plan of a pair as the Erlang side reads it: one term. The base has no rules to set."""
     hosts = ", ".join(f"#{{ip => {{{ip.replace('.', ',')}}}, command => []}}" for ip in _ADDRESSES)
+    described = ",\n    ".join(
+        f"{system.name} => #{{module => bench_ours, arguments => [], environment => [], "
+        f"paths => {emulator.term(system.paths)}}}"
+        for system in systems
+    )
+    kinds = [
+        (system.name, kind)
+        for kind in (f"{_DISPATCH}, rules => 0", _THROUGHPUT)
+        for system in systems
+    ]
+    kinds.append(("present", f"{_DISPATCH}, rules => 1"))
     cells = ",\n    ".join(
-        f"#{{system => {system}, {kind}, repetition => {number}}}"
+        f"#{{system => {name}, {kind}, repetition => {number}}}"
         for number in range(1, REPETITIONS + 1)
-        for kind in kinds
+        for name, kind in kinds
     )
     return f"""\
 #{{hosts => [{hosts}],
-  systems => #{{{system} => #{{module => bench_ours, arguments => [], environment => []}}}},
+  systems => #{{
+    {described}}},
   cells => [
     {cells}]}}.
 """
 
 
-def _systems(base: str) -> Sequence[System]:
-    otp.compile_runtime()
-    build = emulator.build()
-    runtime = revision.unpack(base, _DIRECTORY) / otp.RUNTIME.relative_to(ROOT)
-    own = runtime / "_build" / build.name
-    capture(["env", "-C", str(runtime), f"REBAR_BASE_DIR={own}", "rebar3", "compile"])
-    described = capture(["git", "describe", "--always", "--abbrev=12", "--dirty"]).strip()
-    return (
-        System(name="base", commit=base, build=own),
-        System(name="present", commit=described, build=build),
-    )
-
-
-def _run(system: System) -> Iterator[Cell]:
-    for line in emulator.lines("bench_driver", plan(system.name), compiled=system.build):
-        cell = json.loads(line)
-        yield cell | {"system": system.name, "commit": system.commit, "metric": metric(cell)}
-
-
 def metric(cell: Cell) -> str:
-    """Which of the three figures a cell has."""
+    """The figure of a cell."""
     if cell["experiment"] == "throughput":
         return "throughput"
     return "dispatch with one rule" if cell["rules"] else "dispatch"
 
 
+def _systems(base: str) -> tuple[System, System]:
+    otp.compile_runtime()
+    build = emulator.build()
+    runtime = revision.unpack(base, _DIRECTORY) / otp.RUNTIME.relative_to(ROOT)
+    base_build = runtime / "_build" / build.name
+    capture(["env", "-C", str(runtime), f"REBAR_BASE_DIR={base_build}", "rebar3", "compile"])
+    described = capture(["git", "describe", "--always", "--abbrev=12", "--dirty"]).strip()
+    present = _paths(build)
+    bench = [path for path in present if path.endswith("/bench/ebin")]
+    others = [path for path in _paths(base_build) if not path.endswith("/bench/ebin")]
+    return (
+        System(name="base", commit=base, paths=(*others, *bench)),
+        System(name="present", commit=described, paths=present),
+    )
+
+
+def _paths(build: Path) -> tuple[str, ...]:
+    return tuple(sorted(str(path) for path in build.glob("default/lib/*/ebin")))
+
+
+def _run(systems: Sequence[System]) -> Iterator[Cell]:
+    commits = {system.name: system.commit for system in systems}
+    for line in emulator.lines("bench_driver", plan(systems)):
+        cell = json.loads(line)
+        yield cell | {"commit": commits[cell["system"]], "metric": metric(cell)}
+
+
 def _figures(cells: Sequence[Cell]) -> str:
-    sends = min(cell["ns_per_send"] for cell in cells if cell["metric"] == "dispatch")
-    messages = max(cell["msgs_per_s"] for cell in cells if cell["metric"] == "throughput")
-    return f"{sends:.0f} ns a send, {messages:,.0f} messages/s"
+    return ", ".join(
+        f"{cell['system']} {cell['ns_at_least']:.0f} ns a send"
+        if cell["experiment"] == "dispatch"
+        else f"{cell['system']} {cell['msgs_per_s']:,.0f} messages/s"
+        for cell in cells
+        if cell["repetition"] == 1
+    )

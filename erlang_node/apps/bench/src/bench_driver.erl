@@ -23,7 +23,9 @@
     arguments := [string()],
     environment := [{string(), string()}],
     % Instead of the default channels.
-    channels => [{bench_system:channel(), Lanes :: pos_integer()}]
+    channels => [{bench_system:channel(), Lanes :: pos_integer()}],
+    % Directories of the code that it runs, by default those of the driver's own.
+    paths => [file:filename()]
 }.
 -type cell() :: #{
     experiment := throughput | ack | ping | dispatch, system := atom(), atom() => term()
@@ -90,7 +92,8 @@ start(Label, #{hosts := [HostA, HostB], systems := Systems}) ->
 boot(#{command := Command}, System, DisterlPort) ->
     #{arguments := Arguments, environment := Environment} = System,
     [Program | Before] = Command ++ ["erl"],
-    Paths = lists:append([["-pa", Path] || Path <- code:get_path(), is_ours(Path)]),
+    Ours = [Path || Path <- code:get_path(), is_ours(Path)],
+    Paths = lists:append([["-pa", Path] || Path <- maps:get(paths, System, Ours)]),
     {ok, Node, _} = peer:start(#{
         connection => standard_io,
         exec => {os:find_executable(Program), Before},
