@@ -22,8 +22,8 @@ Cell = dict[str, Any]
 FAULTS = "erlang_node/apps/partisan/src/fault/partisan_fault.erl"
 """The language of faults, which came before their injection."""
 
-REPETITIONS = 6
-"""Measurements of each kind in a pair; the least disturbed counts."""
+REPETITIONS = 12
+"""Short measurements of each kind in a pair; the least disturbed counts."""
 
 _DIRECTORY = ROOT / "build" / "interposition"
 _ADDRESSES = ("127.0.7.1", "127.0.7.2")
@@ -31,7 +31,7 @@ _ADDRESSES = ("127.0.7.1", "127.0.7.2")
 _DISPATCH = "experiment => dispatch, connections => 16, destinations => 16"
 _THROUGHPUT = (
     "experiment => throughput, channel => lanes_1, payload => 1024, pairs => 16, "
-    "affinity => true, milliseconds => 300"
+    "affinity => true, milliseconds => 150"
 )
 
 

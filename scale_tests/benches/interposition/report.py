@@ -88,7 +88,7 @@ def page(meta: Mapping[str, Any], cells: Sequence[Cell], _drawn: Sequence[Pictur
         f"{meta['config']['repetitions']} repetitions in a pair the least disturbed counts. A send "
         "is the caller's time of `partisan:forward/4` to one of 16 lanes without sockets, in the "
         "fastest of 200 rounds of 1,024. Messages of 1 KB go from 16 senders over one lane on "
-        "loopback for 0.3 s.",
+        "loopback for 0.15 s.",
     ]
     return Page(
         title=run_title("make bench-interposition", meta),

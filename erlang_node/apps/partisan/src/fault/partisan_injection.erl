@@ -1,9 +1,8 @@
 %%% @doc The points of a live node at which faults are injected, and the injection itself.
 %%%
 %%% While no rules are set, a sender matches one field of the channel that it holds anyway
-%%% ({@link partisan_channel:is_interposed/1}), which costs nothing that can be measured; a look-up
-%%% here would cost 15 to 18 ns. The receiver of a frame makes the look-up: that is less than a
-%%% hundredth of what the frame costs, and no connection has to be notified of changes.
+%%% ({@link partisan_channel:is_interposed/1}), and a connection one of its own, which the listener
+%%% switches. That costs nothing that can be measured; a look-up here would cost 15 to 18 ns.
 %%%
 %%% The rules are those of {@link partisan_interposition}, in a persistent term. Occurrences are
 %%% counted in a table, since many processes send.
@@ -14,6 +13,7 @@
 -export([send/5]).
 -export([admits/2]).
 -export([is_apart/1]).
+-export([is_on/0]).
 %% For partisan_interposition.
 -export([reset/0]).
 -export([install/3]).
@@ -103,6 +103,11 @@ is_apart(Peer) ->
         off -> false;
         Live -> is_apart(Peer, Live)
     end.
+
+%% @doc Whether rules are in force.
+-spec is_on() -> boolean().
+is_on() ->
+    live() =/= off.
 
 %% For partisan_interposition.
 

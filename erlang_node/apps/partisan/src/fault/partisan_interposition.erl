@@ -175,7 +175,7 @@ set(Rules, Previous) ->
     State = #state{rules = Rules, set_at = now_ms()},
     #state{set_at = SetAt, installation = Installation} = State,
     ok = partisan_injection:install(Installation, Rules, SetAt),
-    ok = partisan_manager:interpose(true),
+    ok = interpose(true),
     lists:foreach(
         fun({Message, At}) -> erlang:send_after(At, self(), {Message, Installation}) end,
         [{ends, At} || At <- lists:usort([Until || #{until := Until} <- Rules])] ++
@@ -200,12 +200,17 @@ is_for(_Self, #{}) -> true.
 ended(State) ->
     case lasting(State) of
         [] ->
-            ok = partisan_manager:interpose(false),
+            ok = interpose(false),
             ok = partisan_injection:uninstall(),
             shown(finished(State));
         _ ->
             shown(State)
     end.
+
+%% Of senders, then of connections.
+interpose(Interposed) ->
+    ok = partisan_manager:interpose(Interposed),
+    partisan_listener:interpose(Interposed).
 
 finished(#state{delayed = Delayed} = State) ->
     lists:foreach(fun partisan_delayed:finish/1, maps:values(Delayed)),

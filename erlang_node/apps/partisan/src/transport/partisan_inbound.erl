@@ -43,6 +43,8 @@
     checks = partisan_checks:new() :: partisan_checks:t(),
     % When it last answered a ping that it had not read, in milliseconds.
     answered :: integer(),
+    % Whether rules of injected faults are in force.
+    interposed :: boolean(),
     % Neighbours that relayed messages do not wait for.
     busy = partisan_relay:new() :: partisan_relay:busy(),
     doze = partisan_doze:new() :: partisan_doze:t()
@@ -149,6 +151,7 @@ established(Socket, #{peer := Peer, channel := Channel, version := Version}) ->
         peer = Peer,
         channel = Channel,
         version = Version,
+        interposed = partisan_injection:is_on(),
         answered = erlang:monotonic_time(millisecond)
     },
     % A frame is a message, its receiver's name, and a few bytes around them.
@@ -187,6 +190,8 @@ loop(#inbound{socket = Socket, doze = Doze} = Inbound) ->
             finish(Inbound);
         {system, From, Request} ->
             system(Request, From, {loop, Inbound});
+        {interpose, Interposed} ->
+            loop(Inbound#inbound{interposed = Interposed});
         Message ->
             case partisan_socket:event(Message, Socket) of
                 {data, Data} -> data(Data, Inbound);
@@ -216,11 +221,13 @@ data(Data, #inbound{inflow = Inflow} = Inbound) ->
         wait -> look_around(?POLL_MIN, Delivered)
     end.
 
+frame(Data, #inbound{interposed = false} = Inbound) ->
+    % Plus the four bytes of the length, removed by the socket.
+    deliver(partisan_frame:decode(Data), byte_size(Data) + 4, Inbound);
 frame(Data, #inbound{peer = #{name := Name}, channel = Channel} = Inbound) ->
     Frame = partisan_frame:decode(Data),
     case partisan_injection:admits(Name, Frame) of
         true ->
-            % Plus the four bytes of the length, removed by the socket.
             deliver(Frame, byte_size(Data) + 4, Inbound);
         false ->
             ok = partisan_channel:dropped(Channel, injected),

@@ -21,6 +21,7 @@
 -export([start_link/0]).
 -export([accept/0]).
 -export([local/0]).
+-export([interpose/1]).
 %% For partisan_inbound.
 -export([accepted/0]).
 -export([established/1]).
@@ -75,6 +76,12 @@ accept() ->
 local() ->
     persistent_term:get(?MODULE).
 
+%% @doc Switches the injection of faults in all connections. It applies to each frame that arrives
+%% after this returns: signals to a process are queued in the order of their arrival.
+-spec interpose(boolean()) -> ok.
+interpose(Interposed) ->
+    gen_server:call(?MODULE, {interpose, Interposed}, infinity).
+
 %% @doc The calling acceptor has a connection.
 -spec accepted() -> ok.
 accepted() ->
@@ -115,7 +122,7 @@ init([]) ->
 
 %% @private
 -spec handle_call(term(), gen_server:from(), #state{}) ->
-    {reply, {ok, [pid()]} | outdated | [pid()] | {error, unknown_request}, #state{}}.
+    {reply, ok | {ok, [pid()]} | outdated | [pid()] | {error, unknown_request}, #state{}}.
 handle_call({established, {Name, Incarnation, _, _} = Key}, {Pid, _}, State) ->
     #state{handshakes = Handshakes, members = Members, peers = Peers, lanes = Lanes} = State,
     Theirs = maps:get(Name, Peers, #{}),
@@ -133,6 +140,12 @@ handle_call({established, {Name, Incarnation, _, _} = Key}, {Pid, _}, State) ->
         true ->
             {reply, outdated, State}
     end;
+handle_call({interpose, _} = Order, _From, State) ->
+    #state{acceptor = Acceptor, handshakes = Handshakes, members = Members} = State,
+    Accepting = [Acceptor || is_pid(Acceptor)],
+    Connections = Accepting ++ maps:keys(Handshakes) ++ maps:keys(Members),
+    lists:foreach(fun(Connection) -> Connection ! Order end, Connections),
+    {reply, ok, State};
 handle_call({of_peer, Name, Before}, _From, #state{peers = Peers} = State) ->
     {reply, before(Before, maps:get(Name, Peers, #{})), State};
 handle_call(Unknown, _From, State) ->
