@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Sequence
 from math import isfinite
 from typing import Any
 
 from matplotlib.figure import Figure
 
-from scale_tests.benches.reply import report
-from scale_tests.benches.reply.report import INLINE, MINIMAL, Way
+from scale_tests.benches.reply import figures
+from scale_tests.benches.reply.figures import INLINE, MINIMAL, Way
 from scale_tests.measure.drawing import Picture, legend_below, panels
 from scale_tests.measure.pictures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION
 
@@ -29,20 +28,20 @@ _SHOWN = (
 
 def _published(figure: Figure, cells: Sequence[Cell]) -> bool:
     """Inline over spawned by the words that are copied, with the published ratio."""
-    found = report.runs(cells)
+    found = figures.runs(cells)
     axes = figure.subplots()
     for hashes, ring, colour in ((2, "strings", BLUE), (1, "strings", SKY), (1, "six", GREEN)):
         for figure_of, style, unit in (
-            (report.slowdown, "-", "requests/s"),
-            (report.dearer, "--", "processor time"),
+            (figures.slowdown, "-", "requests/s"),
+            (figures.dearer, "--", "processor time"),
         ):
-            curve = report.by_words(found, ring, hashes, figure_of)
+            curve = figures.by_words(found, ring, hashes, figure_of)
             if not curve:
                 return False
             label = f"{ring}, {'two hashes' if hashes > 1 else 'one hash'}, {unit}"
             axes.loglog(*zip(*curve, strict=True), "o" + style, color=colour, label=label)
-    label = f"published, {report.PUBLISHED_RATIO:.1f}"
-    axes.axhline(report.PUBLISHED_RATIO, color=VERMILION, linewidth=1, label=label)
+    label = f"published, {figures.PUBLISHED_RATIO:.1f}"
+    axes.axhline(figures.PUBLISHED_RATIO, color=VERMILION, linewidth=1, label=label)
     axes.set_xlabel("words copied into the spawned process")
     axes.set_ylabel("spawned with the state,\ntimes as slow as inline")
     legend_below(figure)
@@ -51,26 +50,27 @@ def _published(figure: Figure, cells: Sequence[Cell]) -> bool:
 
 def _crossover(figure: Figure, cells: Sequence[Cell]) -> bool:
     """Rates over those inline against the cost of an answer, a panel for each number of callers."""
-    found = report.runs(cells)
+    found = figures.runs(cells)
     callers = list(dict.fromkeys(point.callers for point in found if point.sweep == "busy"))
     if not callers:
         return False
     for axes, many in zip(panels(figure, len(callers), share_y=True), callers, strict=True):
         for way, colour, style in _SHOWN:
-            curve = report.by_cost(found, many, way)
+            curve = figures.by_cost(found, many, way)
             axes.plot(
                 [cost for cost, _ in curve],
-                [statistics.median(ratios) for _, ratios in curve],
+                [ratio.median for _, ratio in curve],
                 "o" + style,
                 markersize=4,
                 color=colour,
                 label=way.name,
             )
         axes.axhline(1, color=GREY, linewidth=1, label=INLINE.name)
-        located = statistics.median(report.crossovers_us(found, many, MINIMAL))
-        if isfinite(located):
-            axes.axvline(located, color=BLUE, linewidth=0.8, linestyle=":")
+        located = figures.crossover_us(found, many, MINIMAL)
+        if many > 1 and located and isfinite(located.median):
+            axes.axvline(located.median, color=BLUE, linewidth=0.8, linestyle=":")
         axes.set_xscale("symlog", linthresh=1)
+        axes.set_xlim(left=0)
         axes.set_yscale("log")
         axes.set_xlabel("cost of an answer, us")
         axes.set_title(f"{many} caller{'s' if many > 1 else ''}", loc="left")

@@ -1,14 +1,32 @@
-"""From cells to ratios, crossovers, targets, tables and a page."""
+"""Targets, tables and the page."""
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import pairwise
-from math import exp, inf, isinf, log
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from math import isinf
 from typing import Any
 
+from scale_tests.benches.reply.figures import (
+    INLINE,
+    MINIMAL,
+    PUBLISHED,
+    PUBLISHED_RATIO,
+    Cell,
+    Point,
+    Runs,
+    Way,
+    by_words,
+    cpu_us,
+    crossover_us,
+    dearer,
+    disturbed,
+    over,
+    runs,
+    slowdown,
+    words_at,
+)
 from scale_tests.measure.checks import Check, at_least, at_most
 from scale_tests.measure.page import (
     Page,
@@ -21,12 +39,6 @@ from scale_tests.measure.page import (
 )
 from scale_tests.measure.spread import Spread, short
 
-Cell = Mapping[str, Any]
-
-PUBLISHED = (85_000, 12_000)
-"""Dynomite's requests a second, inline and spawned; one caller, machine and OTP unknown."""
-
-PUBLISHED_RATIO = PUBLISHED[0] / PUBLISHED[1]
 BRACKET = 10_000
 """The published ratio is expected between states of no words and of so many."""
 
@@ -36,145 +48,6 @@ CALLERS = 16
 COSTLY_US = 1000
 LARGE = 100_000
 COPYING_OF_MINIMAL = 0.5
-
-
-@dataclass(frozen=True, kw_only=True)
-class Way:
-    """A way to answer: by which process, copying what, hashing the key how often."""
-
-    way: str
-    state_words: int = 0
-    hashes: int = 1
-
-    @property
-    def name(self) -> str:
-        """The way, as people read it."""
-        copied = f" {self.state_words:,}" if self.way == "spawn_state" else ""
-        twice = ", two hashes" if self.hashes > 1 else ""
-        return _NAMES[self.way] + copied + twice
-
-
-_NAMES = {
-    "inline": "inline",
-    "spawn_state": "spawned, state of",
-    "spawn_minimal": "spawned, minimal",
-    "pool": "pool",
-    "read": "persistent term",
-    "ets": "table",
-}
-"""`minimal`: the closure holds the ring alone. The last two are read by the caller."""
-INLINE, MINIMAL = Way(way="inline"), Way(way="spawn_minimal")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Point:
-    """Everything but the way that a rate depends on."""
-
-    sweep: str
-    ring: str
-    work: str
-    cost_us: int
-    callers: int
-
-
-Runs = dict[Point, dict[Way, list[Cell]]]
-"""The repetitions, in their order."""
-
-
-def runs(cells: Iterable[Cell]) -> Runs:
-    """The cells by point and way, both in the order of the plan."""
-    found: Runs = {}
-    for cell in sorted(cells, key=lambda cell: int(cell["repetition"])):
-        point = Point(**{key: cell[key] for key in Point.__dataclass_fields__})
-        way = Way(**{key: cell[key] for key in Way.__dataclass_fields__})
-        found.setdefault(point, {}).setdefault(way, []).append(cell)
-    return {point: dict(sorted(ways.items(), key=_order)) for point, ways in found.items()}
-
-
-def over(ways: Mapping[Way, Sequence[Cell]], way: Way, base: Way = INLINE) -> list[float]:
-    """The rate of a way over another's, of each repetition."""
-    pairs = zip(ways[way], ways[base], strict=True)
-    return [a["requests_per_s"] / b["requests_per_s"] for a, b in pairs]
-
-
-def cpu_us(repetitions: Sequence[Cell]) -> float:
-    """Processor time per request in microseconds, of all repetitions: the kernel counts in 10 ms.
-
-    Unlike a rate it hardly depends on other load of the machine.
-    """
-    used = sum(cell["cpu_us"] * cell["requests"] for cell in repetitions)
-    return float(used / sum(cell["requests"] for cell in repetitions))
-
-
-def slowdown(ways: Mapping[Way, Sequence[Cell]], way: Way) -> float:
-    """The median rate inline over that of a way: the published ratio."""
-    return 1 / statistics.median(over(ways, way))
-
-
-def dearer(ways: Mapping[Way, Sequence[Cell]], way: Way) -> float:
-    """Processor time per request over that of answering inline."""
-    return cpu_us(ways[way]) / cpu_us(ways[INLINE])
-
-
-def words_at(points: Sequence[tuple[float, float]], wanted: float) -> float | None:
-    """Words at which a ratio reaches a value: from the points (words, ratio), between logarithms.
-
-    None where no two neighbours have the value between them.
-    """
-    for (x0, y0), (x1, y1) in pairwise(points):
-        if y0 <= wanted <= y1 and y0 < y1:
-            share = (log(wanted) - log(y0)) / (log(y1) - log(y0))
-            return exp(log(x0) + share * (log(x1) - log(x0)))
-    return None
-
-
-def crossover(ratios: Sequence[tuple[float, float]]) -> float:
-    """The cost from which a ratio stays at least 1, from (cost, ratio) in order of the cost.
-
-    Linear between measured costs; 0 where all ratios are at least 1, infinite where the last one
-    is not.
-    """
-    below = [index for index, (_, ratio) in enumerate(ratios) if ratio < 1]
-    if not below:
-        return 0.0
-    if below[-1] == len(ratios) - 1:
-        return inf
-    (x0, y0), (x1, y1) = ratios[below[-1]], ratios[below[-1] + 1]
-    return x0 + (1 - y0) / (y1 - y0) * (x1 - x0)
-
-
-def by_cost(found: Runs, callers: int, way: Way) -> list[tuple[int, list[float]]]:
-    """The rates of a way over those inline, of each repetition, by the cost of a busy answer."""
-    return [
-        (point.cost_us, over(ways, way))
-        for point, ways in found.items()
-        if (point.sweep, point.callers) == ("busy", callers) and way in ways
-    ]
-
-
-def crossovers_us(found: Runs, callers: int, way: Way) -> list[float]:
-    """As `crossover`, in microseconds, of each repetition of a way with so many callers."""
-    curve = by_cost(found, callers, way)
-    return [
-        crossover([(cost, ratios[repetition]) for cost, ratios in curve])
-        for repetition in range(min((len(ratios) for _, ratios in curve), default=0))
-    ]
-
-
-def by_words(
-    found: Runs,
-    ring: str,
-    hashes: int,
-    figure: Callable[[Mapping[Way, Sequence[Cell]], Way], float] = slowdown,
-) -> list[tuple[int, float]]:
-    """A ratio of spawning with the state to answering inline, by the words of the closure."""
-    return [
-        (ways[way][0]["closure_words"], figure(ways, way))
-        for point, ways in found.items()
-        if (point.sweep, point.ring) == ("published", ring)
-        for way in ways
-        if (way.way, way.hashes) == ("spawn_state", hashes)
-    ]
 
 
 def checks(cells: Sequence[Cell]) -> list[Check]:
@@ -206,11 +79,11 @@ def _deferred(found: Runs) -> Iterable[tuple[Point, Mapping[Way, Sequence[Cell]]
 
 
 def _crossing(found: Runs) -> list[Check]:
-    located = crossovers_us(found, CALLERS, MINIMAL)
-    if not located:
+    located = crossover_us(found, CALLERS, MINIMAL)
+    if located is None:
         return []
     name = f"{CALLERS} callers: cost from which a minimal closure is faster than inline, us"
-    return [at_most(name, statistics.median(located), COSTLY_US, shown=_located(located))]
+    return [at_most(name, located.median, COSTLY_US, shown=_located(located))]
 
 
 def _waiting(found: Runs) -> list[Check]:
@@ -262,10 +135,12 @@ def _crossover_table(found: Runs) -> Table:
         rows=[
             [
                 str(callers),
-                *(_located(crossovers_us(found, callers, way)) for way in spawned),
+                *(_located(crossover_us(found, callers, way)) for way in spawned),
             ]
             for callers in _callers(found)
+            if callers > 1
         ],
+        caption="With one caller nothing can run in parallel, and spawning only adds its cost.",
     )
 
 
@@ -299,11 +174,14 @@ def page(meta: Mapping[str, Any], cells: Sequence[Cell], drawn: Sequence[Picture
     """The page of a run."""
     config = meta["config"]
     others = Spread.of(cell["others_cpus"] for cell in cells)
+    share = sum(map(disturbed, cells)) / len(cells)
     text = [
         f"{circumstances(meta, quick='fewer points and repetitions')} "
         f"{config['repetitions']} repetitions of {config['milliseconds']} ms, {meta['seconds']} s. "
-        f"Other processes of the machine used {others} of its CPUs meanwhile: compare the ways, "
-        "which took turns, not rates of different points.",
+        f"Other processes of the machine used {others} of its CPUs meanwhile, half a CPU or more "
+        f"in {share:.0%} of the cells. Such cells are left out of rates and ratios where another "
+        "repetition is undisturbed. Compare the ways, which took turns, not rates of different "
+        "points.",
         "The emulator has the release's flags and "
         f"{cells[0]['schedulers']} schedulers. A cost is a loop of hashes, calibrated at the "
         f"start ({cells[0]['iterations_per_us']:.0f} a microsecond).",
@@ -327,7 +205,7 @@ def explanation(found: Runs) -> str:
         for name, curve in curves
     )
     reached = " and ".join(
-        "is not reached" if words is None else f"is reached at {words:,.0f} words (of {name})"
+        f"{'never' if words is None else f'at {words:,.0f} words'} (of {name})"
         for name, curve in curves
         for words in [words_at(curve, PUBLISHED_RATIO)]
     )
@@ -338,8 +216,8 @@ def explanation(found: Runs) -> str:
     return (
         f"Dynomite published {inline:,} requests a second inline and {spawned:,} spawned, "
         f"{short(PUBLISHED_RATIO)} times. Ours, by the words that are copied: ratios {ours}. "
-        f"{short(PUBLISHED_RATIO)} {reached}. The second hash of the published deferred version "
-        f"multiplies the processor time by {Spread.of(ratios)}."
+        f"{short(PUBLISHED_RATIO)} is reached {reached}. The second hash of the published deferred "
+        f"version multiplies the processor time by {Spread.of(ratios)}."
     )
 
 
@@ -355,19 +233,16 @@ def _callers(found: Runs) -> list[int]:
 
 
 def _rate(repetitions: Sequence[Cell]) -> str:
-    return f"{statistics.median(cell['requests_per_s'] for cell in repetitions):,.0f}"
+    calm = [cell for cell in repetitions if not disturbed(cell)] or repetitions
+    return f"{statistics.median(cell['requests_per_s'] for cell in calm):,.0f}"
 
 
-def _located(crossovers: Sequence[float]) -> str:
-    """Crossovers as people read them: infinite ones are above the largest cost."""
-    found = Spread.of(crossovers)
+def _located(found: Spread | None) -> str:
+    """A crossover as people read it: an infinite one is above the largest cost."""
+    if found is None:
+        return "-"
     middle, low, high = (
         f"> {COSTLY_US:,}" if isinf(value) else short(value)
         for value in (found.median, found.low, found.high)
     )
-    return f"{middle} ({low} to {high})"
-
-
-def _order(item: tuple[Way, object]) -> tuple[int, int, int]:
-    way = item[0]
-    return list(_NAMES).index(way.way), way.hashes, way.state_words
+    return middle if low == high else f"{middle} ({low} to {high})"

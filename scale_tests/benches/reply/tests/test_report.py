@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from scale_tests.benches.reply import pictures, plan, report
+from scale_tests.benches.reply import figures, pictures, plan, report
 from scale_tests.measure.drawing import draw
 from scale_tests.measure.page import markdown
 
@@ -63,19 +63,35 @@ def test_nothing_measured_is_not_checked() -> None:
 def test_the_crossover_is_where_the_ratio_stays_at_least_one(
     ratios: list[tuple[float, float]], found: float
 ) -> None:
-    assert report.crossover(ratios) == found
+    assert figures.crossover(ratios) == found
 
 
 def test_the_crossover_of_two_processors() -> None:
-    found = report.crossovers_us(report.runs(CELLS), 16, report.MINIMAL)
-    assert len(found) == 3
-    assert all(0 < cost < 10 for cost in found)
+    found = figures.crossover_us(figures.runs(CELLS), 16, figures.MINIMAL)
+    assert found is not None
+    assert 0 < found.median < 10
+    assert figures.crossover_us(figures.runs(CELLS), 17, figures.MINIMAL) is None
+
+
+def test_disturbed_repetitions_count_only_where_there_are_no_others() -> None:
+    way = {"sweep": "busy", "ring": "strings", "work": "busy", "cost_us": 1, "callers": 16}
+    cells = [
+        {**way, "way": name, "state_words": 0, "hashes": 1, "repetition": repetition}
+        | {"requests_per_s": rate, "others_cpus": others}
+        for name, rates in (("inline", (100.0, 100.0)), ("pool", (200.0, 30.0)))
+        for repetition, (rate, others) in enumerate(zip(rates, (0.1, 1.5), strict=True))
+    ]
+    pool = figures.Way(way="pool")
+    (ways,) = figures.runs(cells).values()
+    assert figures.over(ways, pool) == [2.0]
+    (ways,) = figures.runs(cell | {"others_cpus": 1.0} for cell in cells).values()
+    assert figures.over(ways, pool) == [2.0, 0.3]
 
 
 def test_words_at_a_ratio() -> None:
     curve = [(100.0, 2.0), (10_000.0, 8.0)]
-    assert report.words_at(curve, 4.0) == pytest.approx(1000.0)
-    assert report.words_at(curve, 9.0) is None
+    assert figures.words_at(curve, 4.0) == pytest.approx(1000.0)
+    assert figures.words_at(curve, 9.0) is None
 
 
 def test_the_pictures_and_the_page(tmp_path: Path) -> None:
