@@ -21,6 +21,7 @@ from scale_tests.host import procfs
 from scale_tests.host.wire import Wire, WireError, congestion_controls, wire
 from scale_tests.measure import drawing, versions
 from scale_tests.measure.bench import Bench, Session, add_names
+from scale_tests.measure.systems import Job
 
 Cell = dict[str, Any]
 
@@ -83,7 +84,7 @@ def _cells(chosen: plans.Plan, parts: set[str], say: Callable[[str], None]) -> l
     return cells
 
 
-def _again(chosen: plans.Plan, cells: Sequence[Cell], line: Wire) -> list[plans.Job]:
+def _again(chosen: plans.Plan, cells: Sequence[Cell], line: Wire) -> list[Job]:
     """Near misses on this line, to be measured with more repetitions."""
     if line.congestion != "reno":
         return []

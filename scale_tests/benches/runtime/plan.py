@@ -6,48 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
-from scale_tests.measure.emulator import STOCK, Flags, release
+from scale_tests.measure.emulator import STOCK
+from scale_tests.measure.systems import DISTERL, OURS, RAW, Job, Settings, System
 
 KB = 1024
 MB = 1024 * KB
 BULK = 8 * MB
 PING = 100
 
-Setting = str | int | bool
-"""A value of a cell: a string is an Erlang atom."""
-
-Settings = dict[str, Setting]
-
-
-@dataclass(frozen=True, kw_only=True)
-class System:
-    """One of the systems compared: a module of the application `bench`, and its flags."""
-
-    name: str
-    module: str
-    flags: Flags
-
-    @property
-    def label(self) -> str:
-        """Names a pair of virtual machines."""
-        return f"{self.name}_{self.flags.name}"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Job:
-    """One measurement: the settings of the Erlang side, and labels of the result."""
-
-    system: System
-    settings: Settings
-    repetition: int
-    attempt: int = 0
-    """1 where a near miss is measured again, with more repetitions."""
-
-
-OURS, DISTERL, RAW = (
-    System(name=name, module=f"bench_{name}", flags=release())
-    for name in ("ours", "disterl", "raw")
-)
 OURS_STOCK, DISTERL_STOCK, RAW_STOCK = (
     replace(system, flags=STOCK) for system in (OURS, DISTERL, RAW)
 )

@@ -27,6 +27,7 @@ from scale_tests.host.commands import CommandError, relative
 from scale_tests.host.wire import WireError, wire
 from scale_tests.measure import terminal, versions
 from scale_tests.measure.document import document, write
+from scale_tests.measure.systems import OURS
 
 _REPETITIONS = 5
 _MILLISECONDS = 2000
@@ -140,7 +141,7 @@ def _pings(trace: Path, console: Console) -> list[driver.Cell]:
     argv = ["perf", "record", "--quiet", "--all-cpus", "--clockid", "CLOCK_MONOTONIC"]
     argv += ["--mmap-pages", "16384", "--output", str(trace)]
     argv += [word for event in _EVENTS for word in ("--event", event)]
-    jobs = plan.pings([plan.OURS], _MILLISECONDS, _REPETITIONS)
+    jobs = plan.pings([OURS], _MILLISECONDS, _REPETITIONS)
     # Ends, and writes what it has, when its standard input does.
     with (
         wire(0, "reno") as line,

@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from scale_tests.benches.runtime import driver, plan
-from scale_tests.host.wire import Host, Wire
-from scale_tests.measure.emulator import release
-
-LINE = Wire(
-    rtt_ms=20,
-    congestion="reno",
-    hosts=(Host(ip="10.0.0.1", command=()), Host(ip="10.0.0.2", command=("ip", "netns"))),
-)
+from scale_tests.benches.runtime import plan
 
 
 def test_a_full_run_repeats_jobs_with_targets_five_times() -> None:
@@ -65,33 +57,3 @@ def test_windows_have_time_to_grow() -> None:
         for rtt_ms in (0, 20)
     )
     assert (near, far) == (1000, 3000)
-
-
-def test_the_plan_is_an_erlang_term() -> None:
-    job = plan.Job(system=plan.RAW_STOCK, settings={"affinity": True, "pairs": 128}, repetition=0)
-    assert (
-        driver.plan_text(LINE, [job])
-        == """\
-#{hosts => [#{ip => {10,0,0,1}, command => []}, #{ip => {10,0,0,2}, command => ["ip", "netns"]}],
-  systems => #{
-    raw_stock => #{module => bench_raw, arguments => [], environment => []}},
-  cells => [
-    #{system => raw_stock, affinity => true, pairs => 128}]}.
-"""
-    )
-
-
-def test_a_cell_says_all_that_its_figures_depend_on() -> None:
-    job = plan.Job(system=plan.OURS, settings={}, repetition=3)
-    cell = driver.labelled(job, LINE, {"channel": "lanes_16", "mb_per_s": 1.5, "system": "x"})
-    assert cell == {
-        "system": "ours",
-        "flags": "release",
-        "emulator_flags": " ".join(release().arguments),
-        "attempt": 0,
-        "lanes": 16,
-        "rtt_ms": 20,
-        "congestion": "reno",
-        "repetition": 3,
-        "mb_per_s": 1.5,
-    }
