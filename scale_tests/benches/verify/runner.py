@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from images.builder.catalogue import IMAGE_OTP
@@ -78,7 +79,16 @@ def run(job: Job, emulator: Emulator) -> list[Cell]:
     )
     if done.returncode not in (0, VIOLATED) or not done.stdout:
         raise CommandError(argv, done.returncode, done.stdout + done.stderr)
-    return [json.loads(line) | job.fields for line in done.stdout.splitlines()]
+    return [_named(json.loads(line)) | job.fields for line in done.stdout.splitlines()]
+
+
+def _named(cell: Cell) -> Cell:
+    """The cell with the names of counterexamples instead of their paths on this machine."""
+    found: list[str | Cell] = [
+        Path(one).name if isinstance(one, str) else one | {"file": Path(one["file"]).name}
+        for one in cell.get("counterexamples", ())
+    ]
+    return cell | {"counterexamples": found} if found else cell
 
 
 def rotation(*, mutation: str | None, quick: bool) -> Cell:

@@ -87,11 +87,9 @@ write(Directory, Counterexample) ->
         Comment,
         ["#{", lists:join(",\n  ", Fields), "}.\n"]
     ],
-    Written = file:write_file(File, unicode:characters_to_binary(Text)),
-    case Written of
-        ok -> {ok, File};
-        {error, Reason} -> {error, [File, ": ", file:format_error(Reason)]}
-    end.
+    % Renamed, so that another search that finds the same never reads a part of it.
+    Partial = lists:concat([File, ".", os:getpid()]),
+    renamed(file:write_file(Partial, unicode:characters_to_binary(Text)), Partial, File).
 
 %% @doc Reads one. An error names the file and what is wrong with it.
 -spec read(file:filename()) -> {ok, t()} | {error, iodata()}.
@@ -120,6 +118,14 @@ read(File) ->
     end.
 
 %% Internals.
+
+renamed(ok, Partial, File) ->
+    case file:rename(Partial, File) of
+        ok -> {ok, File};
+        {error, Reason} -> {error, [File, ": ", file:format_error(Reason)]}
+    end;
+renamed({error, Reason}, _Partial, File) ->
+    {error, [File, ": ", file:format_error(Reason)]}.
 
 %% A line for each field, so that it stays short and can be compared.
 field({Key, Value}) ->
