@@ -79,15 +79,16 @@ def run(job: Job, emulator: Emulator) -> list[Cell]:
     )
     if done.returncode not in (0, VIOLATED) or not done.stdout:
         raise CommandError(argv, done.returncode, done.stdout + done.stderr)
-    return [_named(json.loads(line)) | job.fields for line in done.stdout.splitlines()]
+    return [_named(json.loads(line)) | dict(job.fields) for line in done.stdout.splitlines()]
 
 
 def _named(cell: Cell) -> Cell:
     """The cell with the names of counterexamples instead of their paths on this machine."""
-    found: list[str | Cell] = [
-        Path(one).name if isinstance(one, str) else one | {"file": Path(one["file"]).name}
-        for one in cell.get("counterexamples", ())
-    ]
+
+    def named(one: Any) -> Any:
+        return Path(one).name if isinstance(one, str) else one | {"file": Path(one["file"]).name}
+
+    found = [named(one) for one in cell.get("counterexamples", ())]
     return cell | {"counterexamples": found} if found else cell
 
 
