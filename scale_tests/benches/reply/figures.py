@@ -79,9 +79,16 @@ def over(ways: Mapping[Way, Sequence[Cell]], way: Way, base: Way = INLINE) -> li
 
     Of the undisturbed ones, if there are any.
     """
-    pairs = list(zip(ways[way], ways[base], strict=True))
-    calm = [pair for pair in pairs if not any(map(disturbed, pair))]
-    return [a["requests_per_s"] / b["requests_per_s"] for a, b in calm or pairs]
+    pairs = _calm(ways, way, base) or zip(ways[way], ways[base], strict=True)
+    return [a["requests_per_s"] / b["requests_per_s"] for a, b in pairs]
+
+
+def _calm(
+    ways: Mapping[Way, Sequence[Cell]], way: Way, base: Way = INLINE
+) -> list[tuple[Cell, Cell]]:
+    """The repetitions of two ways in which neither was disturbed."""
+    pairs = zip(ways[way], ways[base], strict=True)
+    return [pair for pair in pairs if not any(map(disturbed, pair))]
 
 
 def disturbed(cell: Cell) -> bool:
@@ -142,6 +149,15 @@ def by_cost(found: Runs, callers: int, way: Way) -> list[tuple[int, Spread]]:
         for point, ways in found.items()
         if (point.sweep, point.callers) == ("busy", callers) and way in ways
     ]
+
+
+def undisturbed(found: Runs, callers: int, way: Way) -> bool:
+    """Whether each point of `by_cost` has a repetition that was not disturbed."""
+    return all(
+        _calm(ways, way)
+        for point, ways in found.items()
+        if (point.sweep, point.callers) == ("busy", callers)
+    )
 
 
 def crossover_us(found: Runs, callers: int, way: Way) -> Spread | None:

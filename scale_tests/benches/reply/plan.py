@@ -43,7 +43,7 @@ def plan(*, quick: bool) -> Plan:
         waiting=(1, 16, 256),
         costs_us=(0, 10, 100, 1000) if quick else (0, 1, 3, 10, 30, 100, 300, 1000),
         wait_us=1000,
-        milliseconds=100 if quick else 200,
+        milliseconds=80 if quick else 200,
         repetitions=3 if quick else 5,
     )
 

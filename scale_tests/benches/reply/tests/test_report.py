@@ -47,6 +47,11 @@ def test_targets_are_missed_where_spawning_is_free() -> None:
     assert [check.ok for check in report.checks(free)] == [True, False, True, False]
 
 
+def test_a_crossover_on_a_busy_machine_is_neither_met_nor_missed() -> None:
+    busy = [cell | {"others_cpus": 1.5} for cell in CELLS]
+    assert [check.ok for check in report.checks(busy)] == [True, True, None, True]
+
+
 def test_nothing_measured_is_not_checked() -> None:
     assert report.checks([]) == []
 
