@@ -17,7 +17,11 @@ def run(pair: int, system: str, *, ns: float, messages: float, rule: float = 0.0
     cells: list[Cell] = [
         common | {"metric": "dispatch", "ns_at_least": ns * disturbed} for disturbed in (1.5, 1.0)
     ]
-    cells += [common | {"metric": "throughput", "msgs_per_s": messages * d} for d in (1.0, 0.5)]
+    cells += [
+        common
+        | {"metric": "throughput", "msgs_per_s": messages * rate, "cpu_us_per_message": 5.0 / rate}
+        for rate in (1.0, 0.5)
+    ]
     if rule:
         cells.append(common | {"metric": "dispatch with one rule", "ns_at_least": rule})
     return cells
@@ -69,4 +73,4 @@ def test_the_page_has_a_row_for_each_pair() -> None:
     )["meta"]
     text = markdown(report.page(meta, PAIRS, []), RESULTS)
     assert "`0123456789ab`" in text
-    assert "| 2 | 1,000 | 990 | 0.990 | 1,100 | 1.100 | 200,000 | 198,000 | 0.990 |" in text
+    assert "| 2 | 1,000 | 990 | 0.990 | 1,100 | 1.100 | 200,000 | 198,000 | 0.990 | 1.000 |" in text
