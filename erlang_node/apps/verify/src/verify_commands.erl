@@ -67,13 +67,14 @@ explore_with({[Subject], #{decisions := Kinds, out := Out} = Options}) ->
         verify_report:explored(Given, Result),
         [verify_report:counterexample(File, Subject) || File <- Files]
     end),
-    case Result of
-        #{failing := Failing} when Failing > 0 -> 1;
-        #{complete := false} -> 3;
-        #{} -> 0
-    end;
+    status(Result);
 explore_with(_) ->
     refused("explore: name one protocol, a module or FILE.erl; `partisan_verify list' lists ours").
+
+%% See verify_main.
+status(#{failing := Failing}) when Failing > 0 -> 1;
+status(#{complete := false}) -> 3;
+status(#{complete := true}) -> 0.
 
 decision(corrupt) -> {corrupt, bit_flip};
 decision(Kind) -> Kind.
@@ -131,11 +132,7 @@ orders_with({[Subject], Options}) ->
     report(Options, Cell#{protocol => Module, nodes => map_get(nodes, Options)}, fun() ->
         verify_report:ordered(Module, Result)
     end),
-    case Result of
-        #{failing := Failing} when Failing > 0 -> 1;
-        #{complete := false} -> 3;
-        #{} -> 0
-    end;
+    status(Result);
 orders_with(_) ->
     refused("orders: name one protocol, a module or FILE.erl; `partisan_verify list' lists ours").
 
@@ -146,7 +143,6 @@ own_with({[Name], #{mutation := Mutated, quick := Quick} = Options}) ->
     Protocol = one_of(Name, verify_own:protocols(), "own: a protocol, "),
     Mutation = one_of(Mutated, [none | verify_own:mutations(Protocol)], "mutation="),
     Result = verify_own:run(Protocol, #{mutation => Mutation, quick => Quick}),
-    #{failing := Failing, complete := Complete} = Result,
     Fields = [protocol, nodes, faults, executions, failing, complete, seconds, executions_per_s],
     Cell = (maps:with(Fields, Result))#{
         scope => recursive,
@@ -160,11 +156,7 @@ own_with({[Name], #{mutation := Mutated, quick := Quick} = Options}) ->
         memory_mb => erlang:memory(total) / 1000000
     },
     report(Options, Cell, fun() -> verify_report:own(Result) end),
-    case Complete of
-        _ when Failing > 0 -> 1;
-        true -> 0;
-        false -> 3
-    end;
+    status(Result);
 own_with(_) ->
     refused("own: name one protocol of the runtime; `partisan_verify list' lists them").
 
