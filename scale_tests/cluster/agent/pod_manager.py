@@ -159,10 +159,12 @@ class PodManager:
 
     def _start(self, managed: ManagedPod) -> subprocess.Popen[bytes]:
         room, user = managed.room, _user(managed.pod)
+        program = str(self._ground.release / "bin" / "partisan_node")
+        flags = room.resolver(managed.pod, self._ground.dns)
         with (room.directory / "log").open("ab") as log:
             return subprocess.Popen(
-                [*_LAST, str(self._ground.release / "bin" / "partisan_node"), "foreground"],
-                env=room.environment(managed.pod, managed.address, self._ground.dns),
+                [*_LAST, program, "foreground", *flags],
+                env=room.environment(managed.pod, managed.address),
                 cwd=room.directory,
                 stdin=subprocess.DEVNULL,
                 stdout=log,

@@ -50,11 +50,8 @@ class Sandbox:
         """Removes the files of the pod."""
         shutil.rmtree(self.directory, ignore_errors=True)
 
-    def environment(self, pod: Json, address: str, dns: str) -> dict[str, str]:
+    def environment(self, pod: Json, address: str) -> dict[str, str]:
         """The process's environment: the pod's variables and paths. Raises UnsupportedError."""
-        resolver, rules = self.directory / "resolv.conf", self.directory / "inetrc"
-        resolver.write_text(_resolver(pod["metadata"]["namespace"], dns))
-        rules.write_text(f'{{resolv_conf, "{resolver}"}}.\n{{lookup, [dns]}}.\n')
         return {
             "PATH": os.environ["PATH"],
             "HOME": str(self.directory),
@@ -64,9 +61,18 @@ class Sandbox:
             "PARTISAN_TOKEN_FILE": str(self.directory / "secret" / "token"),
             **self._bearer(),
             "PARTISAN_STATE_DIR": str(self.directory / "state"),
-            # The emulator's own resolver, for the machine's file is not the pod's.
-            "ERL_INETRC": str(rules),
         }
+
+    def resolver(self, pod: Json, dns: str) -> tuple[str, ...]:
+        """The emulator's flags by which it finds names as in the pod.
+
+        It uses its own resolver: the machine's file is not the pod's. The start script unsets the
+        variable that would also name these rules.
+        """
+        resolver, rules = self.directory / "resolv.conf", self.directory / "inetrc"
+        resolver.write_text(_resolver(pod["metadata"]["namespace"], dns))
+        rules.write_text(f'{{resolv_conf, "{resolver}"}}.\n{{lookup, [dns]}}.\n')
+        return ("-kernel", "inetrc", f'"{rules}"')
 
     def _bearer(self) -> dict[str, str]:
         """The file of the bearer: a pod of a previous operator has none."""

@@ -42,7 +42,7 @@ def test_a_process_has_the_variables_of_its_pod(tmp_path: Path) -> None:
             {"name": "ERL_FLAGS", "value": "+S 1:1"},
         ]
     )
-    found = Sandbox(tmp_path).environment(asked, ADDRESS, DNS)
+    found = Sandbox(tmp_path).environment(asked, ADDRESS)
     wanted = {
         "POD_NAME": "ads-7",
         "POD_NAMESPACE": "here",
@@ -58,8 +58,9 @@ def test_a_process_has_the_variables_of_its_pod(tmp_path: Path) -> None:
 
 
 def test_a_process_finds_names_as_in_its_pod(tmp_path: Path) -> None:
-    found = Sandbox(tmp_path).environment(pod([]), ADDRESS, DNS)
-    assert str(tmp_path / "resolv.conf") in Path(found["ERL_INETRC"]).read_text()
+    *flag, rules = Sandbox(tmp_path).resolver(pod([]), DNS)
+    assert flag == ["-kernel", "inetrc"]
+    assert str(tmp_path / "resolv.conf") in Path(rules.strip('"')).read_text()
     assert (tmp_path / "resolv.conf").read_text() == (
         "nameserver 10.203.0.1\nsearch here.svc.cluster.local svc.cluster.local cluster.local\n"
     )
@@ -75,7 +76,7 @@ def test_a_process_finds_names_as_in_its_pod(tmp_path: Path) -> None:
 )
 def test_unsupported_fields_are_refused(asked: Json, message: str, tmp_path: Path) -> None:
     with pytest.raises(UnsupportedError, match=message):
-        Sandbox(tmp_path).environment(asked, ADDRESS, DNS)
+        Sandbox(tmp_path).environment(asked, ADDRESS)
 
 
 def test_volumes_come_from_where_the_pod_says() -> None:
