@@ -423,7 +423,7 @@ reconcile(Name, #world{nodes = Nodes} = W) ->
         #{Name := #node{view = View, seats = Seats}} ->
             Owned = ring_view:owned(Name, View),
             W1 = lists:foldl(
-                fun(I, Acc) -> seat_there(Name, I, lists:member(I, Owned), Acc) end,
+                fun(I, Acc) -> seat_there(Name, I, Acc) end,
                 W,
                 lists:sort(maps:keys(Seats))
             ),
@@ -432,23 +432,16 @@ reconcile(Name, #world{nodes = Nodes} = W) ->
             lists:foldl(fun(I, Acc) -> new_seat(Name, I, Acc) end, W1, New)
     end.
 
-seat_there(Name, Index, IsOwner, #world{nodes = Nodes} = W) ->
+seat_there(Name, Index, #world{nodes = Nodes} = W) ->
     #{Name := #node{seats = #{Index := Seat}, view = View}} = Nodes,
-    Module = module(seat, W),
-    #{is_free := IsFree} = Module:status(Seat),
-    IsOver = Module:is_over(ring_view:epoch(View), Seat),
-    IsHolder =
-        case ring_view:holder(Index, View) of
-            {ok, {_, Holder}} -> Holder =:= Name;
-            none -> false
-        end,
-    case {IsOwner, IsOver, IsFree} of
-        {true, true, true} -> drop_seat(Name, Index, W);
-        {true, true, false} ->
+    case (module(seat, W)):duty(Seat) of
+        drop ->
+            drop_seat(Name, Index, W);
+        renew ->
             {Incarnation, Next} = incarnation(View, W),
             seat(Name, Index, {renew, Incarnation}, Next);
-        {false, _, true} when not IsHolder -> drop_seat(Name, Index, W);
-        _ -> W
+        keep ->
+            W
     end.
 
 incarnation(View, #world{serial = Serial} = W) ->
@@ -585,34 +578,18 @@ arrived(From, To, {request, Id, Tag, Index, Partition, Command}, #world{nodes = 
         #{To := #node{seats = #{Index := _}}} ->
             seat(To, Index, {request, Ref, Partition, Command}, W);
         #{To := #node{view = View}} ->
-            send(To, From, {answer, Id, Tag, Index, elsewhere(Index, To, View)}, W)
+            send(To, From, {answer, Id, Tag, Index, ring_absent:request(Index, To, View)}, W)
     end;
 arrived(_From, To, {answer, Id, Tag, Index, Answer}, W) ->
     answered(To, Id, Tag, Index, Answer, W).
 
-elsewhere(Index, _Name, none) ->
-    {not_serving, Index};
-elsewhere(Index, Name, View) ->
-    case ring_view:holder(Index, View) of
-        {ok, {_, Node} = Holder} when Node =/= Name -> {moved, Index, Holder};
-        _ -> {not_serving, Index}
-    end.
-
 %% A node without the seat, which it has lost or handed over.
-no_seat(From, To, Index, {pull, Incarnation, _, _}, #world{nodes = Nodes} = W) ->
+no_seat(From, To, Index, Message, #world{nodes = Nodes} = W) ->
     #{To := #node{view = View}} = Nodes,
-    case View =/= none andalso elsewhere(Index, To, View) of
-        {moved, Index, Holder} ->
-            send(To, From, {seat, Index, {refused, Incarnation, moved, Holder}}, W);
-        {not_serving, Index} ->
-            send(To, From, {seat, Index, {refused, Incarnation, no_data}}, W);
-        false ->
-            W
-    end;
-no_seat(From, To, Index, {may_go, Incarnation, _For}, W) ->
-    send(To, From, {seat, Index, {go, Incarnation}}, W);
-no_seat(_From, _To, _Index, _Message, W) ->
-    W.
+    case ring_absent:message(Index, To, View, Message) of
+        {ok, Answer} -> send(To, From, {seat, Index, Answer}, W);
+        none -> W
+    end.
 
 %% Internals: requests.
 

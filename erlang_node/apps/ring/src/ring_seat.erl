@@ -37,7 +37,7 @@
 -export([incarnation/1]).
 -export([is_serving/1]).
 -export([is_sealed/1]).
--export([is_over/2]).
+-export([duty/1]).
 -export([status/1]).
 -export([state/1]).
 -export([known/1]).
@@ -213,22 +213,22 @@ is_serving(#seat{voting = Voting} = Seat) ->
 is_sealed(#seat{sender = none}) -> false;
 is_sealed(#seat{sender = {_, Sender}}) -> ring_handoff:is_sealed(Sender).
 
-%% @doc Whether this seat is of no use under a plan of that epoch, by which its node owns the index:
-%% a later incarnation has begun, which was of an earlier plan or of a previous start of this node;
-%% or the one that this seat was sealed for is lost.
--spec is_over(ring_state:epoch(), t()) -> boolean().
-is_over(_Epoch, #seat{is_abandoned = true}) ->
-    true;
-is_over(Epoch, #seat{index = Index, incarnation = Own, known = Known, voting = Voting}) ->
-    Last =
-        case Voting of
-            % A grant keeps it from beginning too.
-            [] -> ring_known:last(Index, Known);
-            _ -> ring_known:last_begun(Index, Known)
+%% @doc What is due by the plan: `drop' a seat that is of no use and whose data nobody needs; `renew'
+%% one whose node owns the index though another incarnation has taken its place.
+-spec duty(t()) -> keep | drop | renew.
+duty(#seat{index = Index, node = Node, view = View} = Seat) ->
+    #{is_free := IsFree} = status(Seat),
+    IsOwner = ring_view:owner(Index, View) =:= Node,
+    IsHolder =
+        case ring_view:holder(Index, View) of
+            {ok, {_, Holder}} -> Holder =:= Node;
+            none -> false
         end,
-    case Last of
-        {Later, _} when Last > Own -> Epoch >= Later;
-        _ -> false
+    case {IsOwner, is_over(ring_view:epoch(View), Seat), IsFree} of
+        {true, true, true} -> drop;
+        {true, true, false} -> renew;
+        {false, _, true} when not IsHolder -> drop;
+        _ -> keep
     end.
 
 %% @doc The partitions that are served, whether the others are being rebuilt, the next holder once
@@ -258,6 +258,25 @@ state(#seat{state = State}) ->
 -spec known(t()) -> ring_known:t().
 known(#seat{known = Known}) ->
     Known.
+
+%% Internals: what is due.
+
+%% Whether this seat is of no use under a plan of that epoch, by which its node owns the index:
+%% a later incarnation has begun, which was of an earlier plan or of a previous start of this node;
+%% or the one that this seat was sealed for is lost.
+is_over(_Epoch, #seat{is_abandoned = true}) ->
+    true;
+is_over(Epoch, #seat{index = Index, incarnation = Own, known = Known, voting = Voting}) ->
+    Last =
+        case Voting of
+            % A grant keeps it from beginning too.
+            [] -> ring_known:last(Index, Known);
+            _ -> ring_known:last_begun(Index, Known)
+        end,
+    case Last of
+        {Later, _} when Last > Own -> Epoch >= Later;
+        _ -> false
+    end.
 
 %% Internals: requests.
 

@@ -3,7 +3,9 @@
 
 -export([new/1]).
 -export([update/2]).
+-export([near/2]).
 -export([epoch/1]).
+-export([members/1]).
 -export([partitions/1]).
 -export([partition/2]).
 -export([indexes/2]).
@@ -20,8 +22,7 @@
 -record(view, {
     epoch :: ring_state:epoch(),
     plan :: ring_state:plan(),
-    % Of partition I at I + 1.
-    owners :: tuple(),
+    owners :: #{ring_state:index() => ring_state:member()},
     holders :: #{ring_state:index() => ring_state:holder()}
 }).
 
@@ -50,13 +51,30 @@ update(Epoch, Plan, Holders, _Before) ->
     #{partitions := Partitions, replication := Replication, members := Members} = Plan,
     Names = list_to_tuple(Members),
     Ordinals = ring_claim:owners(Partitions, Replication, tuple_size(Names)),
-    Owners = list_to_tuple([element(O + 1, Names) || O <- tuple_to_list(Ordinals)]),
+    Owners = maps:from_list([
+        {I, element(element(I + 1, Ordinals) + 1, Names)}
+     || I <- lists:seq(0, Partitions - 1)
+    ]),
     #view{epoch = Epoch, plan = Plan, owners = Owners, holders = Holders}.
+
+%% @doc The part of a view that knows these indexes alone: small enough to be sent to a process.
+-spec near([index()], t()) -> t().
+near(Indexes, #view{plan = Plan, owners = Owners, holders = Holders} = View) ->
+    View#view{
+        plan = Plan#{members := []},
+        owners = maps:with(Indexes, Owners),
+        holders = maps:with(Indexes, Holders)
+    }.
 
 %% @doc The epoch of the plan.
 -spec epoch(t()) -> ring_state:epoch().
 epoch(#view{epoch = Epoch}) ->
     Epoch.
+
+%% @doc The members of the plan, in the order in which they joined.
+-spec members(t()) -> [ring_state:member()].
+members(#view{plan = #{members := Members}}) ->
+    Members.
 
 %% @doc The number of partitions.
 -spec partitions(t()) -> pos_integer().
@@ -110,12 +128,12 @@ fallbacks(_Index, _Left, _Wanted, _Used, _View) ->
 %% @doc The node that the plan gives an index to.
 -spec owner(index(), t()) -> ring_state:member().
 owner(Index, #view{owners = Owners}) ->
-    element(Index + 1, Owners).
+    map_get(Index, Owners).
 
 %% @doc The indexes that the plan gives to a node.
 -spec owned(ring_state:member(), t()) -> [index()].
 owned(Node, #view{owners = Owners}) ->
-    [I - 1 || I <- lists:seq(1, tuple_size(Owners)), element(I, Owners) =:= Node].
+    [I || {I, Owner} <- lists:sort(maps:to_list(Owners)), Owner =:= Node].
 
 %% @doc The last known holder of an index.
 -spec holder(index(), t()) -> {ok, ring_state:holder()} | none.
@@ -136,7 +154,7 @@ address(Index, View) ->
 %% @doc The indexes that are not held by their owners; none: the ring has settled.
 -spec transfers(t()) -> [{index(), From :: ring_state:member() | none, ring_state:member()}].
 transfers(#view{owners = Owners} = View) ->
-    lists:append([transfer(I, View) || I <- lists:seq(0, tuple_size(Owners) - 1)]).
+    lists:append([transfer(I, View) || I <- lists:sort(maps:keys(Owners))]).
 
 transfer(Index, View) ->
     Owner = owner(Index, View),
