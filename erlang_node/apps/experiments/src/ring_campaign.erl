@@ -9,6 +9,7 @@
 -module(ring_campaign).
 
 -export([run/1]).
+-export([main/1]).
 -export([fault/1]).
 -export([faults/2]).
 
@@ -33,6 +34,8 @@
     modules => map(),
     mode => quorum | atomic,
     reads => full | digest,
+    % `one': each session writes a key of its own.
+    writers => one | all,
     % Milliseconds that a message may be under way.
     slowest => pos_integer(),
     faults => [fault()]
@@ -90,6 +93,7 @@ run(#{seed := Seed} = Given) ->
         sessions => 6,
         keys => 8,
         modules => #{},
+        writers => all,
         slowest => 2000,
         mode => Mode,
         reads => Reads,
@@ -99,6 +103,21 @@ run(#{seed := Seed} = Given) ->
     Begun = begin_world(Options),
     Faulty = lists:foldl(fun inject/2, Begun, maps:get(faults, Options)),
     finish(Faulty).
+
+%% @doc Writes the histories of campaigns with atomic reads and one writer for each key, in the form
+%% that an independent judge reads ({@link ring_registers}), one file for each seed, and ends the
+%% virtual machine: `erl -run ring_campaign main DIRECTORY COUNT'.
+-spec main([string()]) -> no_return().
+main([Directory, Count]) ->
+    lists:foreach(
+        fun(Seed) ->
+            #{history := History} = run(#{seed => Seed, mode => atomic, writers => one}),
+            File = filename:join(Directory, integer_to_list(Seed) ++ ".jsonl"),
+            ok = ring_registers:write(File, History)
+        end,
+        lists:seq(1, list_to_integer(Count))
+    ),
+    halt(0).
 
 %% @doc Random faults.
 -spec faults(non_neg_integer(), rand:state()) -> {[fault()], rand:state()}.
@@ -310,10 +329,10 @@ ask_perhaps(Session, #campaign{world = W} = C) ->
     end.
 
 ask({Node, _} = Session, #campaign{idle = Idle, busy = Busy, options = O, number = Number} = C) ->
-    #{keys := Keys, mode := Mode, reads := Reads} = O,
-    {K, W1} = ring_simulation:uniform(Keys, C#campaign.world),
+    #{mode := Mode, reads := Reads} = O,
+    {K, W1} = ring_simulation:uniform(keys(C), C#campaign.world),
     {Choice, W2} = ring_simulation:uniform(10, W1),
-    Key = key(K),
+    Key = chosen(K, Choice =< 5, Session, O),
     Context = maps:get(Key, map_get(Session, Idle), []),
     {Operation, Request} =
         case Choice of
@@ -339,6 +358,12 @@ ask({Node, _} = Session, #campaign{idle = Idle, busy = Busy, options = O, number
         {false, W3} ->
             C#campaign{world = W3}
     end.
+
+keys(#campaign{options = #{writers := one}, sessions = Sessions}) -> Sessions;
+keys(#campaign{options = #{keys := Keys}}) -> Keys.
+
+chosen(_, true, {_, Number}, #{writers := one}) -> key(Number + 1);
+chosen(K, _, _, _) -> key(K).
 
 key(N) ->
     <<"key-", (integer_to_binary(N))/binary>>.
