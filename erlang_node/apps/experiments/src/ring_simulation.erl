@@ -605,7 +605,7 @@ timer(Name, Id, Event, W) ->
 answered(Name, {repair, _} = Id, _Tag, Index, Answer, #world{nodes = Nodes} = W) ->
     case Nodes of
         #{Name := #node{repairs = #{Id := Repair}}} ->
-            {Next, Effects} = ring_repair:handle({answer, Index, Answer}, Repair),
+            {Next, Effects} = ring_repair:handle({answer, repair, Index, Answer}, Repair),
             repaired(Name, Id, Next, Effects, W);
         #{} ->
             W
@@ -645,13 +645,12 @@ request_effect({done, Result}, Name, Id, #world{nodes = Nodes, done = Done} = W)
 
 %% By the node that serves the first index of a partition.
 repair(Name, #world{nodes = Nodes, options = #{grace := Grace}} = W) ->
-    #{Name := #node{seats = Seats, view = View, start = Start}} = Nodes,
+    #{Name := #node{seats = Seats, view = View}} = Nodes,
     lists:foldl(
         fun(P, #world{serial = Serial} = Acc) ->
             Id = {repair, Serial},
             {Repair, Effects} = ring_repair:new(P, View, Grace),
-            Begun = repaired(Name, Id, Repair, Effects, Acc#world{serial = Serial + 1}),
-            enqueue(1000, {repair_deadline, Name, Start, Id}, Begun)
+            repaired(Name, Id, Repair, Effects, Acc#world{serial = Serial + 1})
         end,
         W,
         [I || {I, Seat} <- lists:sort(maps:to_list(Seats)), (module(seat, W)):is_serving(Seat)]
@@ -662,11 +661,13 @@ repaired(Name, Id, Repair, Effects, #world{nodes = Nodes} = W) ->
     Put = put_node(Name, Node#node{repairs = Repairs#{Id => Repair}}, W),
     lists:foldl(fun(E, Acc) -> repair_effect(E, Name, Id, Acc) end, Put, Effects).
 
-repair_effect({command, Index, To, Partition, Command}, Name, Id, W) ->
-    send(Name, To, {request, Id, repair, Index, Partition, Command}, W);
+repair_effect({command, Tag, Index, To, Partition, Command}, Name, Id, W) ->
+    send(Name, To, {request, Id, Tag, Index, Partition, Command}, W);
+repair_effect({start_timer, deadline, Delay}, Name, Id, #world{starts = Starts} = W) ->
+    enqueue(Delay, {repair_deadline, Name, map_get(Name, Starts), Id}, W);
 repair_effect({dropped, Tombstones}, _Name, _Id, #world{dropped = Dropped} = W) ->
     W#world{dropped = [{Key, Context, now(W)} || {Key, Context} <- Tombstones] ++ Dropped};
-repair_effect(done, Name, Id, #world{nodes = Nodes} = W) ->
+repair_effect({done, ok}, Name, Id, #world{nodes = Nodes} = W) ->
     #{Name := #node{repairs = Repairs} = Node} = Nodes,
     put_node(Name, Node#node{repairs = maps:remove(Id, Repairs)}, W).
 

@@ -1,5 +1,5 @@
-%%% @doc The answers of a node to messages for an index of which it has no seat: it has lost or handed
-%%% over the seat, or never had one.
+%%% @doc The answers of a node to messages for an index of which it has no seat: it has lost the
+%%% seat, handed it over, or never had one.
 -module(ring_absent).
 
 -export([request/3]).

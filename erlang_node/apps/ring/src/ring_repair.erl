@@ -13,11 +13,17 @@
 
 -type index() :: ring_state:index().
 
--type event() :: {answer, index(), ring_seat:answer()}.
+-type event() ::
+    {answer, repair, index(), ring_seat:answer()}
+    | {unreachable, repair, index()}
+    | {lost, ring_state:member()}
+    | deadline.
 -type effect() ::
-    {command, index(), ring_state:member(), ring_view:partition(), ring_kvs_vnode:command()}
+    {command, repair, index(), ring_state:member(), ring_view:partition(),
+        ring_kvs_vnode:command()}
+    | {start_timer, deadline, Milliseconds :: pos_integer()}
     | {dropped, [{ring_replica:key(), ring_dvv:context()}]}
-    | done.
+    | {done, ok}.
 
 -export_type([event/0, effect/0]).
 
@@ -35,17 +41,21 @@
 
 -export_type([t/0]).
 
-%% @doc Begins a round. It has no timer: if an answer does not come, forget it.
+%% @doc Begins a round. It ends long before the grace of a tombstone, so that it does not store an
+%% older copy after the tombstone has gone.
 -spec new(ring_view:partition(), ring_view:t(), Grace :: non_neg_integer()) -> {t(), [effect()]}.
 new(Partition, View, Grace) ->
     Addresses = maps:from_list(ring_view:preference(Partition, View)),
-    ask(rows, #repair{partition = Partition, addresses = Addresses, grace = Grace}).
+    Repair = #repair{partition = Partition, addresses = Addresses, grace = Grace},
+    {Asking, Ask} = ask(rows, Repair),
+    {Asking, [{start_timer, deadline, max(1, Grace div 3)} | Ask]}.
 
 %% @doc Takes an answer.
 -spec handle(event(), t()) -> {t(), [effect()]}.
-handle({answer, Index, {vote, Index, Incarnation, Known, {Phase, Answer}}}, #repair{} = Repair) when
-    Phase =:= Repair#repair.phase
+handle({answer, repair, Index, Vote}, #repair{phase = Phase} = Repair) when
+    element(1, Vote) =:= vote, element(1, element(5, Vote)) =:= Phase
 ->
+    {vote, Index, Incarnation, Known, {Phase, Answer}} = Vote,
     #repair{answers = Answers, addresses = Addresses, known = Before} = Repair,
     Next = Repair#repair{
         answers = Answers#{Index => {Incarnation, Answer}},
@@ -55,10 +65,12 @@ handle({answer, Index, {vote, Index, Incarnation, Known, {Phase, Answer}}}, #rep
         true -> complete(Phase, Next);
         false -> {Next, []}
     end;
-handle({answer, _Index, {vote, _, _, _, _}}, Repair) ->
+handle({answer, repair, _Index, {vote, _, _, _, _}}, Repair) ->
     {Repair, []};
-handle({answer, _Index, _NotHere}, Repair) ->
-    {Repair, [done]}.
+handle({lost, Node}, #repair{addresses = Addresses} = Repair) ->
+    {Repair, [{done, ok} || lists:member(Node, maps:values(Addresses))]};
+handle(_NotHere, Repair) ->
+    {Repair, [{done, ok}]}.
 
 %% Internals.
 
@@ -72,7 +84,7 @@ complete(Phase, #repair{answers = Answers, known = Known} = Repair) ->
             Sorted = [{I, Answer} || {I, {_, Answer}} <- lists:sort(maps:to_list(Answers))],
             next(Phase, Sorted, Repair#repair{answers = #{}});
         false ->
-            {Repair, [done]}
+            {Repair, [{done, ok}]}
     end.
 
 next(rows, Answers, #repair{grace = Grace} = Repair) ->
@@ -82,25 +94,25 @@ next(rows, Answers, #repair{grace = Grace} = Repair) ->
     end;
 next(sums, Answers, Repair) ->
     case differing(Answers) of
-        [] -> {Repair, [done]};
+        [] -> {Repair, [{done, ok}]};
         Buckets -> ask({contents, Buckets}, Repair#repair{phase = contents})
     end;
 next(contents, Answers, #repair{addresses = Addresses, partition = P} = Repair) ->
     Merged = lists:foldl(fun({_, Items}, Acc) -> merge(Items, Acc) end, #{}, Answers),
     Stores = [
-        {command, I, map_get(I, Addresses), P, {store_all, Lacking}}
+        {command, repair, I, map_get(I, Addresses), P, {store_all, Lacking}}
      || {I, Items} <- Answers,
         Lacking <- [lists:sort(maps:to_list(Merged)) -- Items],
         Lacking =/= []
     ],
-    {Repair, Stores ++ [done]};
+    {Repair, Stores ++ [{done, ok}]};
 next(tombstones, [{_, First} | Others], #repair{addresses = Addresses, partition = P} = Repair) ->
     Common = [T || T <- First, lists:all(fun({_, List}) -> lists:member(T, List) end, Others)],
     Drops = [
-        {command, I, Node, P, {drop, Common}}
+        {command, repair, I, Node, P, {drop, Common}}
      || Common =/= [], {I, Node} <- lists:sort(maps:to_list(Addresses))
     ],
-    {Repair, Drops ++ [{dropped, Common} || Common =/= []] ++ [done]}.
+    {Repair, Drops ++ [{dropped, Common} || Common =/= []] ++ [{done, ok}]}.
 
 merge(Items, Merged) ->
     lists:foldl(
@@ -116,5 +128,6 @@ differing([{_, First} | Others]) ->
 
 ask(Command, #repair{addresses = Addresses, partition = P} = Repair) ->
     {Repair, [
-        {command, Index, Node, P, Command} || {Index, Node} <- lists:sort(maps:to_list(Addresses))
+        {command, repair, Index, Node, P, Command}
+     || {Index, Node} <- lists:sort(maps:to_list(Addresses))
     ]}.

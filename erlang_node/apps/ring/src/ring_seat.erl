@@ -213,8 +213,8 @@ is_serving(#seat{voting = Voting} = Seat) ->
 is_sealed(#seat{sender = none}) -> false;
 is_sealed(#seat{sender = {_, Sender}}) -> ring_handoff:is_sealed(Sender).
 
-%% @doc What is due by the plan: `drop' a seat that is of no use and whose data nobody needs; `renew'
-%% one whose node owns the index though another incarnation has taken its place.
+%% @doc The consequence of the plan: `drop' a seat that is of no use and whose data are not needed;
+%% `renew' one whose node owns the index though another incarnation has taken its place.
 -spec duty(t()) -> keep | drop | renew.
 duty(#seat{index = Index, node = Node, view = View} = Seat) ->
     #{is_free := IsFree} = status(Seat),

@@ -6,11 +6,14 @@
 -export([near/2]).
 -export([epoch/1]).
 -export([members/1]).
+-export([replication/1]).
 -export([partitions/1]).
 -export([partition/2]).
+-export([partition_of/2]).
 -export([indexes/2]).
 -export([groups/2]).
 -export([siblings/2]).
+-export([neighbours/2]).
 -export([preference/2]).
 -export([fallbacks/2]).
 -export([owner/2]).
@@ -76,6 +79,11 @@ epoch(#view{epoch = Epoch}) ->
 members(#view{plan = #{members := Members}}) ->
     Members.
 
+%% @doc The number of replicas of a partition.
+-spec replication(t()) -> pos_integer().
+replication(#view{plan = #{replication := Replication}}) ->
+    Replication.
+
 %% @doc The number of partitions.
 -spec partitions(t()) -> pos_integer().
 partitions(#view{plan = #{partitions := Partitions}}) ->
@@ -84,8 +92,13 @@ partitions(#view{plan = #{partitions := Partitions}}) ->
 %% @doc The partition of a key.
 -spec partition(Key :: binary(), t()) -> partition().
 partition(Key, View) ->
+    partition_of(Key, partitions(View)).
+
+%% @doc The partition of a key, of that many.
+-spec partition_of(Key :: binary(), Partitions :: pos_integer()) -> partition().
+partition_of(Key, Partitions) ->
     <<Hash:64, _/binary>> = erlang:md5(Key),
-    Hash rem partitions(View).
+    Hash rem Partitions.
 
 %% @doc The indexes that hold a partition: its own, and those that follow.
 -spec indexes(partition(), t()) -> [index()].
@@ -101,6 +114,11 @@ groups(Index, #view{plan = #{partitions := Partitions, replication := Replicatio
 -spec siblings(index(), t()) -> [{partition(), [index()]}].
 siblings(Index, View) ->
     [{P, lists:delete(Index, indexes(P, View))} || P <- groups(Index, View)].
+
+%% @doc The indexes that hold a partition with this one, itself included.
+-spec neighbours(index(), t()) -> [index()].
+neighbours(Index, View) ->
+    lists:usort(lists:append([indexes(P, View) || P <- groups(Index, View)])).
 
 %% @doc The indexes of a partition, with the nodes to ask.
 -spec preference(partition(), t()) -> [{index(), ring_state:member()}].

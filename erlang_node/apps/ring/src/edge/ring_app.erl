@@ -1,0 +1,40 @@
+%%% @doc The application: a supervisor of the rings on this node, of which there are none at first.
+-module(ring_app).
+-behaviour(application).
+-behaviour(supervisor).
+
+-export([start_ring/2]).
+-export([stop_ring/1]).
+-export([start/2]).
+-export([stop/1]).
+-export([init/1]).
+
+%% @private
+-spec start_ring(ring_table:ring(), ring_table:options()) -> ok | {error, term()}.
+start_ring(Ring, Options) ->
+    Start = {ring_sup, start_link, [Ring, Options]},
+    case supervisor:start_child(?MODULE, #{id => Ring, type => supervisor, start => Start}) of
+        {ok, _} -> ok;
+        {error, _} = Error -> Error
+    end.
+
+%% @private
+-spec stop_ring(ring_table:ring()) -> ok.
+stop_ring(Ring) ->
+    ok = supervisor:terminate_child(?MODULE, Ring),
+    supervisor:delete_child(?MODULE, Ring).
+
+%% @private
+-spec start(application:start_type(), term()) -> {ok, pid()} | {error, term()}.
+start(_Type, _Arguments) ->
+    supervisor:start_link({local, ?MODULE}, ?MODULE, []).
+
+%% @private
+-spec stop(term()) -> ok.
+stop(_State) ->
+    ok.
+
+%% @private
+-spec init([]) -> {ok, {supervisor:sup_flags(), [supervisor:child_spec()]}}.
+init([]) ->
+    {ok, {#{strategy => one_for_one, intensity => 3, period => 60}, []}}.

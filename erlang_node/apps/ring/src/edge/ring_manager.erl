@@ -1,0 +1,285 @@
+%%% @doc A ring on this node: keeps its state, spreads it, and starts the seats that the plan gives
+%%% to this node.
+%%%
+%%% == Plans ==
+%%% One authority writes plans: on Kubernetes the operator, otherwise the caller of `plan/2', of
+%%% which there is *one at a time, at a node that knows the last plan*. Each plan has a larger
+%%% epoch. Of two plans of one epoch all nodes keep the same one, so a breach of the rule loses a
+%%% plan, and no data.
+%%%
+%%% == Gossip ==
+%%% A change is sent to all nodes by the one at which it happens. Every tick a node compares a
+%%% digest of its state with that of another one, chosen at random, and repairs what was lost.
+-module(ring_manager).
+-behaviour(gen_server).
+
+%% API.
+-export([start_link/1]).
+-export([plan/2]).
+-export([join/2]).
+-export([leave/2]).
+-export([status/1]).
+-export([view/1]).
+%% For the ring's other processes.
+-export([held/4]).
+-export([met/4]).
+-export([gossip/3]).
+%% gen_server.
+-export([init/1]).
+-export([handle_call/3]).
+-export([handle_cast/2]).
+-export([handle_info/2]).
+
+-type ring() :: ring_table:ring().
+-type member() :: ring_state:member().
+
+%% `settled': this node has no transfer to or from anywhere in its view, and its seats serve.
+%% `transfers': indexes that are not held by their owners.
+-type status() :: #{
+    epoch := ring_state:epoch(),
+    members := [member()],
+    settled := boolean(),
+    transfers := non_neg_integer(),
+    seats := non_neg_integer(),
+    serving := non_neg_integer(),
+    lost := [member()]
+}.
+
+-export_type([status/0]).
+
+-record(manager, {
+    ring :: ring(),
+    self :: member(),
+    tick :: pos_integer(),
+    state = ring_state:new() :: ring_state:t(),
+    view = none :: ring_view:t() | none,
+    monitors = #{} :: #{reference() => ring_state:index()}
+}).
+
+%% API.
+
+%% @doc Starts the process.
+-spec start_link(ring()) -> gen_server:start_ret().
+start_link(Ring) ->
+    gen_server:start_link({local, name(Ring)}, ?MODULE, Ring, []).
+
+%% @doc Writes a plan ({@link ring_plan}). An error names the field.
+-spec plan(ring(), ring_plan:given()) ->
+    {ok, ring_state:epoch()} | {error, Description :: string()}.
+plan(Ring, Plan) ->
+    gen_server:call(name(Ring), {plan, Plan}, infinity).
+
+%% @doc Adds a member to the plan.
+-spec join(ring(), member()) -> {ok, ring_state:epoch()} | {error, Description :: string()}.
+join(Ring, Member) ->
+    gen_server:call(name(Ring), {join, Member}, infinity).
+
+%% @doc Removes a member from the plan. Its node must run until the ring has settled. The last one
+%% that joined moves least.
+-spec leave(ring(), member()) -> {ok, ring_state:epoch()} | {error, Description :: string()}.
+leave(Ring, Member) ->
+    gen_server:call(name(Ring), {leave, Member}, infinity).
+
+%% @doc The ring as this node knows it.
+-spec status(ring()) -> status().
+status(Ring) ->
+    gen_server:call(name(Ring), status, infinity).
+
+%% @doc The view of this node; `none' before the first plan.
+-spec view(ring()) -> ring_view:t() | none.
+view(Ring) ->
+    gen_server:call(name(Ring), view, infinity).
+
+%% @private A seat of this node knows the holder of an index.
+-spec held(ring(), ring_state:index(), ring_state:incarnation(), member()) -> ok.
+held(Ring, Index, Incarnation, Node) ->
+    gen_server:cast(name(Ring), {held, Index, Incarnation, Node}).
+
+%% @private The first message of an incarnation of a node, or of one that was believed to be lost.
+-spec met(ring(), member(), ring_table:start(), ring_wire:payload()) -> ok.
+met(Ring, Node, Start, Payload) ->
+    gen_server:cast(name(Ring), {met, Node, Start, Payload}).
+
+%% @private Another node's gossip.
+-spec gossip(ring(), member(), ring_wire:payload()) -> ok.
+gossip(Ring, Node, Gossip) ->
+    gen_server:cast(name(Ring), {gossip, Node, Gossip}).
+
+%% gen_server.
+
+%% @private
+-spec init(ring()) -> {ok, #manager{}}.
+init(Ring) ->
+    #{transport := Transport, tick := Tick} = ring_table:options(Ring),
+    _ = erlang:send_after(Tick, self(), tick),
+    {ok, #manager{ring = Ring, self = Transport:self(), tick = Tick}}.
+
+%% @private
+-spec handle_call(term(), gen_server:from(), #manager{}) -> {reply, term(), #manager{}}.
+handle_call({plan, Plan}, _From, M) ->
+    planned(Plan, M);
+handle_call({join, Member}, _From, M) ->
+    planned(#{members => members(M) ++ [Member]}, M);
+handle_call({leave, Member}, _From, M) ->
+    case lists:member(Member, members(M)) of
+        true -> planned(#{members => lists:delete(Member, members(M))}, M);
+        false -> {reply, {error, "member: " ++ binary_to_list(Member) ++ " is none"}, M}
+    end;
+handle_call(status, _From, M) ->
+    {reply, status_of(M), M};
+handle_call(view, _From, #manager{view = View} = M) ->
+    {reply, View, M};
+handle_call(Unknown, _From, M) ->
+    {reply, partisan_stray:call(Unknown), M}.
+
+%% @private
+-spec handle_cast(term(), #manager{}) -> {noreply, #manager{}}.
+handle_cast({held, Index, Incarnation, Node}, M) ->
+    {noreply, announce(ring_state:held(Index, Incarnation, Node), M)};
+handle_cast({met, Node, Start, Payload}, #manager{ring = Ring} = M) ->
+    case ring_peers:meet(Ring, Node, Start) of
+        ok -> ok = ring_wire:deliver(Ring, Node, Start, Payload);
+        over -> ok
+    end,
+    {noreply, M};
+handle_cast({gossip, Node, Gossip}, M) ->
+    {noreply, gossiped(Node, Gossip, M)};
+handle_cast(Unknown, M) ->
+    ok = partisan_stray:cast(Unknown),
+    {noreply, M}.
+
+%% @private
+-spec handle_info(term(), #manager{}) -> {noreply, #manager{}}.
+handle_info({nodedown, Node}, #manager{ring = Ring} = M) ->
+    ok = ring_peers:lost(Ring, Node),
+    {noreply, M};
+handle_info({'DOWN', Monitor, process, _, Reason}, #manager{monitors = Monitors} = M) ->
+    {Index, Left} = maps:take(Monitor, Monitors),
+    % A seat that ends by itself has removed itself.
+    _ = Reason =:= normal orelse ring_table:remove_seat(M#manager.ring, Index),
+    {noreply, M#manager{monitors = Left}};
+handle_info(tick, #manager{tick = Tick} = M) ->
+    _ = erlang:send_after(Tick, self(), tick),
+    ok = compare(M),
+    {noreply, reconcile(M)};
+handle_info(Unknown, M) ->
+    ok = partisan_stray:message(Unknown),
+    {noreply, M}.
+
+%% Internals: plans.
+
+planned(Given, #manager{state = State} = M) ->
+    case ring_plan:next(Given, State) of
+        {ok, Epoch, Plan} -> {reply, {ok, Epoch}, announce(Plan, M)};
+        {error, _} = Error -> {reply, Error, M}
+    end.
+
+members(#manager{view = none}) -> [];
+members(#manager{view = View}) -> ring_view:members(View).
+
+%% Internals: gossip.
+
+%% What has happened at this node.
+announce(Delta, #manager{ring = Ring} = M) ->
+    Next = learn(Delta, M),
+    _ = Next =:= M orelse
+        [ring_wire:gossip(Ring, Node, {state, Delta, false}) || Node <- others(Next)],
+    Next.
+
+compare(#manager{ring = Ring, state = State} = M) ->
+    #{transport := Transport} = ring_table:options(Ring),
+    case others(M) of
+        [] ->
+            ok;
+        Others ->
+            Node = lists:nth(rand:uniform(length(Others)), Others),
+            % Repeated, because the transport forgets it if it restarts.
+            _ = ring_table:is_lost(Ring, Node) orelse Transport:monitor(Node),
+            ring_wire:gossip(Ring, Node, {digest, erlang:phash2(State)})
+    end.
+
+gossiped(Node, {digest, Digest}, #manager{ring = Ring, state = State} = M) ->
+    case erlang:phash2(State) of
+        Digest -> ok;
+        _ -> ok = ring_wire:gossip(Ring, Node, {state, State, true})
+    end,
+    M;
+gossiped(Node, {state, State, Answer}, #manager{ring = Ring} = M) ->
+    Next = learn(State, M),
+    Newer = ring_state:difference(Next#manager.state, State),
+    _ = Answer andalso Newer =/= ring_state:new() andalso
+        ring_wire:gossip(Ring, Node, {state, Newer, false}),
+    Next.
+
+%% All nodes that may have a part in the ring.
+others(#manager{ring = Ring, self = Self, state = State} = M) ->
+    Holders = [Node || {_, Node} <- maps:values(ring_state:holders(State))],
+    Present = [Node || {Node, {_, present}} <- maps:to_list(ring_table:peers(Ring))],
+    lists:delete(Self, lists:usort(members(M) ++ Holders ++ Present)).
+
+%% Internals: the ring's state.
+
+learn(Delta, #manager{state = State, view = Before} = M) ->
+    case ring_state:merge(State, Delta) of
+        State ->
+            M;
+        Merged ->
+            Next = M#manager{state = Merged, view = ring_view:update(Merged, Before)},
+            ok = publish(ring_state:difference(Merged, State), Next),
+            reconcile(Next)
+    end.
+
+%% Each partition and seat around the indexes that have changed gets its part of the view.
+publish(_Change, #manager{view = none}) ->
+    ok;
+publish(Change, #manager{ring = Ring, view = View}) ->
+    Indexes =
+        case ring_state:epoch(Change) of
+            0 -> maps:keys(ring_state:holders(Change));
+            _ -> lists:seq(0, ring_view:partitions(View) - 1)
+        end,
+    Partitions = lists:usort(lists:append([ring_view:groups(I, View) || I <- Indexes])),
+    ok = ring_table:put_view(Ring, [
+        {P, ring_view:near(ring_view:indexes(P, View), View)}
+     || P <- Partitions
+    ]),
+    Around = lists:usort(lists:append([ring_view:neighbours(I, View) || I <- Indexes])),
+    _ = [
+        Pid ! {view, ring_view:near(ring_view:neighbours(I, View), View)}
+     || I <- Around, Pid <- [ring_table:seat(Ring, I)], Pid =/= none
+    ],
+    ok.
+
+%% Internals: seats.
+
+reconcile(#manager{view = none} = M) ->
+    M;
+reconcile(#manager{ring = Ring, self = Self, view = View} = M) ->
+    New = [I || I <- ring_view:owned(Self, View), ring_table:seat(Ring, I) =:= none],
+    lists:foldl(fun start_seat/2, M, New).
+
+start_seat(Index, #manager{ring = Ring, view = View, monitors = Monitors} = M) ->
+    Near = ring_view:near(ring_view:neighbours(Index, View), View),
+    {ok, Pid} = ring_sup:start_seat(Ring, Index, Near),
+    _ = [Pid ! {lost, Node} || {Node, {_, lost}} <- maps:to_list(ring_table:peers(Ring))],
+    M#manager{monitors = Monitors#{monitor(process, Pid) => Index}}.
+
+status_of(#manager{ring = Ring, state = State, view = View} = M) ->
+    Seats = [IsServing || {_, {_, IsServing}} <- ring_table:seats(Ring)],
+    Transfers =
+        case View of
+            none -> 0;
+            _ -> length(ring_view:transfers(View))
+        end,
+    #{
+        epoch => ring_state:epoch(State),
+        members => members(M),
+        settled => View =/= none andalso Transfers =:= 0 andalso not lists:member(false, Seats),
+        transfers => Transfers,
+        seats => length(Seats),
+        serving => length([true || true <- Seats]),
+        lost => lists:sort([Node || {Node, {_, lost}} <- maps:to_list(ring_table:peers(Ring))])
+    }.
+
+name(Ring) ->
+    list_to_atom("ring_manager_" ++ atom_to_list(Ring)).
