@@ -10,8 +10,8 @@
 %% @private
 -spec start(application:start_type(), term()) -> {ok, pid()} | {error, term()}.
 start(_Type, _Arguments) ->
-    case partisan_tls:start() of
-        ok -> partisan_sup:start_link();
+    case partisan_environment:load() of
+        ok -> secure();
         {error, _} = Error -> Error
     end.
 
@@ -25,3 +25,11 @@ prep_stop(State) ->
 -spec stop(term()) -> ok.
 stop(_State) ->
     ok.
+
+%% Internals.
+
+secure() ->
+    case partisan_tls:start() of
+        ok -> partisan_sup:start_link();
+        {error, _} = Error -> Error
+    end.

@@ -13,6 +13,7 @@
 -module(partisan_config).
 
 -export([set/1]).
+-export([is_set/0]).
 -export([get/1]).
 -export([default/1]).
 -export([changed/1]).
@@ -60,6 +61,8 @@
     idle_timeout => pos_integer(),
     % How long a graceful leave may take to flush the queues.
     leave_timeout => pos_integer(),
+    % Where to find seeds, which take the place of `seeds'.
+    discovery => none | partisan_discovery:options(),
     % Names that receive messages from other nodes (partisan_reach): those of the node's own
     % applications, or these, of which some serve no calls.
     reachable => applications | [atom() | {atom(), messages}],
@@ -100,6 +103,11 @@ set(Given) ->
     catch
         throw:{invalid, Description} -> {error, lists:flatten(Description)}
     end.
+
+%% @doc Whether a configuration has been stored.
+-spec is_set() -> boolean().
+is_set() ->
+    persistent_term:get(?KEY, none) =/= none.
 
 %% @doc The configuration with these changes, or what is wrong with one of them.
 -spec changed(changes()) -> {ok, t()} | {error, Description :: string()}.
@@ -151,6 +159,7 @@ defaults() ->
         handshakes => 256,
         idle_timeout => 10000,
         leave_timeout => 5000,
+        discovery => none,
         reachable => applications,
         unreachable => [],
         remote_execution => [],
@@ -221,6 +230,7 @@ fields() ->
         {handshakes, positive},
         {idle_timeout, positive},
         {leave_timeout, positive},
+        {discovery, discovery},
         {reachable, reachable},
         {unreachable, atoms},
         {remote_execution, atoms},
@@ -251,6 +261,8 @@ is_valid(overlay, {Kind, Parameters}) ->
     partisan_overlay_registry:is_usable(Kind) andalso is_map(Parameters);
 is_valid(seeds, Value) ->
     is_list(Value) andalso lists:all(fun is_peer/1, Value);
+is_valid(discovery, Value) ->
+    partisan_discovery:is_valid(Value);
 is_valid(reachable, Value) ->
     Value =:= applications orelse (is_list(Value) andalso lists:all(fun is_reachable/1, Value));
 is_valid(atoms, Value) ->
@@ -292,6 +304,9 @@ wanted(overlay) ->
         partisan_overlay_registry:known()
     ]);
 wanted(seeds) -> "a list of peers (partisan_peer:new/3)";
+wanted(discovery) ->
+    "none, #{dns => {a, aaaa or srv, \"a name\"}} or #{file => \"a file\"}, with port, seeds, "
+    "interval and for dns nameservers";
 wanted(reachable) -> "applications, or a list of names and of {Name, messages}";
 wanted(atoms) -> "a list of atoms such as [my_module]";
 wanted(tls) -> "none or #{certfile, keyfile, cacertfile => files, server_name => a binary}";

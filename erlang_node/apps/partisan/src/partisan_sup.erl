@@ -37,7 +37,8 @@ init([]) ->
             partisan_acks,
             partisan_remote,
             partisan_pubsub,
-            partisan_liveness
+            partisan_liveness,
+            partisan_discovery_server
         ]
     ],
     {ok, {Flags, Children}}.

@@ -62,6 +62,7 @@ wrong_fields_are_named_test_() ->
             {heartbeat_interval, 0},
             {handshakes, many},
             {replicas, 0},
+            {discovery, #{dns => "ads.example"}},
             {channels, gossip},
             {channels, [gossip]},
             {channels, [#{name => overlay}]},

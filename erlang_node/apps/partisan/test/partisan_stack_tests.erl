@@ -17,6 +17,17 @@ first_seeds_test() ->
     % The same seeds again are no news.
     ?assertMatch({_, []}, reconfigured(#{replicas => 2, seeds => seeds([1, 2])}, Stack)).
 
+%% A seed meets every other one, as at a start: each may have formed a group.
+first_other_seeds_test() ->
+    {Seed, Effects} = reconfigured(#{seeds => seeds([1, 2, 3])}, stack(1, 1)),
+    [First] = sought(Effects),
+    {Accepted, _} = partisan_stack:handle({peer_up, peer(First)}, Seed),
+    Welcome = {overlay, {erlang:phash2({hyparview, #{}}), {welcome, []}}},
+    {Joined, _} = partisan_stack:handle({message, peer(First), Welcome}, Accepted),
+    ?assertMatch([#{name := _}], partisan_stack:neighbours(Joined)),
+    {_, Later} = partisan_stack:handle({timer, {stack, seek}}, Joined),
+    ?assertEqual([2, 3] -- [First], sought(Later)).
+
 %% A node looking for the wrong seeds continues with the right ones, with a single timer.
 other_seeds_test() ->
     {Stack, Effects} = reconfigured(#{seeds => seeds([4, 5])}, stack(2, 3)),

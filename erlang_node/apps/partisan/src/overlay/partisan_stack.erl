@@ -257,7 +257,7 @@ reseed(#{self := Self, options := #{seeds := Seeds}, overlay := Overlay} = S0) -
     },
     S2 = with_beacon(partisan_overlay_switch:kind(Overlay), S1),
     case partisan_contacts:peers(Previous) of
-        [] -> seek(S2);
+        [] -> seek(meet_all(S2));
         _ -> S2
     end.
 

@@ -13,7 +13,8 @@
 
 -type reason() ::
     partisan_handshake:refusal() | partisan_tls:failure().
--export_type([reason/0]).
+-type subject() :: credentials | message | discovery | {incoming | outgoing, reason()}.
+-export_type([reason/0, subject/0]).
 
 -define(PERIOD_MS, 60000).
 
@@ -56,7 +57,7 @@ outgoing(_Peer, _Reason) ->
     ok.
 
 %% @doc Logs a warning, at most one per subject and minute.
--spec warn(credentials | message | {incoming | outgoing, reason()}, io:format(), [term()]) -> ok.
+-spec warn(subject(), io:format(), [term()]) -> ok.
 warn(Subject, Format, Arguments) ->
     #{Subject := Slot} = persistent_term:get(?MODULE),
     Last = atomics:get(Slot, 1),
@@ -70,7 +71,8 @@ warn(Subject, Format, Arguments) ->
 
 subjects() ->
     Reasons = maps:keys(fixes()),
-    [credentials, message] ++ [{Way, Reason} || Way <- [incoming, outgoing], Reason <- Reasons].
+    [credentials, message, discovery] ++
+        [{Way, Reason} || Way <- [incoming, outgoing], Reason <- Reasons].
 
 slot(Time) ->
     Slot = atomics:new(1, []),
