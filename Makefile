@@ -13,10 +13,11 @@ OTP ?= 27
 export PYTHONUNBUFFERED := 1
 
 # Makes $(1) and $(2) at the same time, where one mostly waits. $(2) shows as it runs, $(1) at its
-# end: three lines, or all of build/results/$(3).log when it fails.
+# end: three lines, or all of build/results/$(3).log when it fails. $(4) begins the command of $(1).
 define together
 	@mkdir -p build/results; log=build/results/$(3).log; \
-	    $(MAKE) --no-print-directory $(1) > $$log 2>&1 & other=$$!; \
+	    { $(4) $(MAKE) --no-print-directory $(1) > $$log 2>&1 || \
+	        { echo "make $(1) has failed: $$log"; exit 1; }; } & other=$$!; \
 	    ok=0; $(MAKE) --no-print-directory $(2) || ok=$$?; \
 	    wait $$other || { ok=$$?; cat $$log; }; tail -n 3 $$log; exit $$ok
 endef
@@ -36,7 +37,8 @@ down: bootstrap ## Remove everything that `make demo` made
 	$(PY) -m scale_tests demo down
 
 .PHONY: test
-test: bootstrap lint unit e2e ## Every check and every test, on a real Kubernetes included
+test: bootstrap lint ## Every check and every test, on a real Kubernetes included
+	$(call together,unit,e2e,unit,nice)
 
 .PHONY: test-fast
 test-fast: export QUICK = 1
@@ -115,8 +117,7 @@ fuzz: bootstrap ## Fuzz decoder, listener and streams, FUZZ_SECONDS (60) each; F
 
 .PHONY: e2e
 e2e: bootstrap ## End-to-end tests on a real cluster: KUBECONFIG's, or the local one
-	$(PY) -m pytest scale_tests/e2e -m "not alone" -n 3 --dist loadfile --no-loadscope-reorder --durations=25
-	$(PY) -m pytest scale_tests/e2e -m alone --durations=25
+	$(PY) -m pytest scale_tests/e2e -n 4 --dist loadfile --no-loadscope-reorder --durations=40
 
 .PHONY: crd
 crd: bootstrap ## Regenerate the CRD from the operator's models

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from images.builder.catalogue import Base
 from images.builder.tools import ImageError, buildah, run
+from scale_tests.host import files
 from scale_tests.localkube.settings import cache_directory
 
 OPTIONS = (
@@ -54,12 +55,17 @@ def fingerprint(base: Base) -> str:
 def ensure_root_file_system(base: Base) -> Path:
     """Makes a stand-in's root file system unless it exists; its archive. Raises ImageError."""
     target = cache_directory() / "bases" / f"{base.name}-{fingerprint(base)}.tar"
-    if target.exists():
-        return target
+    # Two processes that need it at once make it once.
+    with files.locked(target.with_suffix(".lock")):
+        if not target.exists():
+            _make_root_file_system(base, target)
+    return target
+
+
+def _make_root_file_system(base: Base, target: Path) -> None:
     own = _suite()
     suite = base.suite or own
     print(f"  making a base image from {', '.join(base.packages)} (about a minute)", flush=True)
-    target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent) as directory:
         settings = Path(directory) / "apt.conf"
         settings.write_text(run(["apt-config", "dump", "Acquire"]))
@@ -72,7 +78,6 @@ def ensure_root_file_system(base: Base) -> Path:
             ]
         )
         partial.rename(target)
-    return target
 
 
 def parse_os_release(text: str) -> dict[str, str]:

@@ -86,9 +86,10 @@ def let_local_cluster_take(pods: int) -> None:
     _module("scale_tests.localkube", "up", "--max-pods", str(pods))
 
 
-def resize(nodes: int) -> None:
-    """Gives the local cluster so many nodes. Raises CommandError."""
-    _module("scale_tests.localkube", "up", "--nodes", str(nodes))
+def resize(nodes: int, *, reserved: bool = False) -> None:
+    """Gives the local cluster so many nodes; `reserved` further ones. Raises CommandError."""
+    further = "--reserved" if reserved else "--no-reserved"
+    _module("scale_tests.localkube", "up", "--nodes", str(nodes), further)
 
 
 def add_image(environment: Environment, name: str) -> str:

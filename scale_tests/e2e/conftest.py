@@ -16,11 +16,16 @@ from scale_tests.cluster.kube import Cluster
 from scale_tests.cluster.must_gather import must_gather
 from scale_tests.cluster.removal import remove_namespace
 from scale_tests.cluster.subject import Subject
+from scale_tests.host import files
 from scale_tests.host.commands import ROOT
 
 MUST_GATHER = ROOT / "build" / "must-gather"
 
+LOCK = ROOT / "build" / "e2e.lock"
+"""Held by every file of tests; a file that is marked `alone` does not share it."""
+
 LONGEST = (
+    "test_machines",
     "test_main_flow",
     "test_monitoring",
     "test_faulty_nodes",
@@ -53,14 +58,23 @@ _PREPARED = pytest.StashKey[Prepared]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declares the mark by which `make e2e` runs most files in parallel, and some alone."""
+    """Declares the mark of files that run while no other does."""
     config.addinivalue_line("markers", "alone: changes what all tests rely on")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Puts the longest files first, and leaves the order of all others, and within a file."""
+    """Puts the longest files first and those that run alone last; else leaves their order."""
     rank = {name: index for index, name in enumerate(LONGEST)}
-    items.sort(key=lambda item: rank.get(item.path.stem, len(rank)))
+
+    def place(item: pytest.Item) -> int:
+        return len(rank) + 1 if is_alone(item) else rank.get(item.path.stem, len(rank))
+
+    items.sort(key=place)
+
+
+def is_alone(node: pytest.Item | pytest.Collector) -> bool:
+    """Whether a test, or a file of tests, runs while no other file does."""
+    return node.get_closest_marker("alone") is not None
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -111,6 +125,13 @@ def environment() -> Environment:
 def cluster(environment: Environment) -> Cluster:
     """The connection to its API server."""
     return Cluster(environment.kubeconfig)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def turn(request: pytest.FixtureRequest) -> Iterator[None]:
+    """The time in which a file of tests may run: with others, or alone."""
+    with files.locked(LOCK, shared=not is_alone(request.node)):
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from ipaddress import IPv4Address
+from typing import Any
 
 import pytest
 
@@ -21,10 +22,7 @@ from scale_tests.localkube import partition
 from scale_tests.localkube.cluster import stored
 from scale_tests.localkube.nodes import ZONE_LABEL, named, nodes
 from scale_tests.localkube.outage import outage
-from scale_tests.localkube.settings import NODE_NAME, Settings
-
-pytestmark = pytest.mark.alone
-"""Adds two Kubernetes nodes to the local cluster while these tests run."""
+from scale_tests.localkube.settings import NODE_NAME, RESERVED, Settings
 
 NODES = 9
 MACHINES = nodes(Settings(nodes=3))
@@ -33,13 +31,13 @@ HOSTNAME = "kubernetes.io/hostname"
 
 @pytest.fixture(scope="module", autouse=True)
 def three_machines(environment: Environment) -> Iterator[None]:
-    """From before the file's namespace is made until it is gone."""
+    """From before the file's namespace is made until it is gone; other files keep to the first."""
     if not environment.local:
         pytest.skip("nodes are added to the local cluster, cut off, and fail")
     before = stored(Settings()).nodes
     if before > len(MACHINES):
         pytest.skip(f"the local cluster has {before} nodes, not {len(MACHINES)} or fewer")
-    environments.resize(len(MACHINES))
+    environments.resize(len(MACHINES), reserved=True)
     yield
     environments.resize(before)
 
@@ -47,7 +45,7 @@ def three_machines(environment: Environment) -> Iterator[None]:
 def test_a_cluster_is_spread_over_zones_and_its_nodes_know_theirs(new_subject: NewSubject) -> None:
     """With the default spread."""
     subject = new_subject("spread")
-    subject.apply(manifest("spread", NODES, overlay={"kind": "HiScamp"}))
+    subject.apply(_manifest("spread", NODES, overlay={"kind": "HiScamp"}))
     status = subject.wait_finished()
     zones = {machine.name: machine.zone for machine in MACHINES}
     pods = subject.pods()
@@ -64,7 +62,7 @@ def test_a_custom_spread_is_applied_and_pods_reach_services_from_every_machine(
 ) -> None:
     subject = new_subject("evenly")
     spread = _evenly("evenly", ZONE_LABEL)
-    subject.apply(manifest("evenly", 6, workload=None, topologySpreadConstraints=spread))
+    subject.apply(_manifest("evenly", 6, workload=None, topologySpreadConstraints=spread))
     subject.wait_steady()
     pods = subject.pods()
     zones = Counter(pod["metadata"]["labels"][ZONE_LABEL] for pod in pods.values())
@@ -88,7 +86,7 @@ def test_partitioned_machines_form_two_overlays_that_merge_again(
         "affinity": _elsewhere_than(NODE_NAME),
         "topologySpreadConstraints": _evenly("apart", HOSTNAME),
     }
-    subject.apply(manifest("apart", 8, **spec))
+    subject.apply(_manifest("apart", 8, **spec))
     subject.wait_counted(8 * 10)
     before, where = subject.incarnations(), _machines(subject.pods())
     assert Counter(where.values()) == {second.name: 4, third.name: 4}
@@ -109,7 +107,7 @@ def test_a_failed_machine_is_reported_and_loses_no_increment(new_subject: NewSub
         "workload": {"adCounter": _counter(impressions=NODES * 120)},
         "topologySpreadConstraints": _evenly("failing", HOSTNAME),
     }
-    subject.apply(manifest("failing", NODES, **spec))
+    subject.apply(_manifest("failing", NODES, **spec))
     subject.wait_counted(NODES * 10)
     before, where = subject.incarnations(), _machines(subject.pods())
     failing = MACHINES[-1]
@@ -142,6 +140,11 @@ def test_a_failed_machine_is_reported_and_loses_no_increment(new_subject: NewSub
 def _machines(pods: Mapping[str, Json]) -> dict[str, str]:
     """The Kubernetes node of each pod."""
     return {name: pod["spec"]["nodeName"] for name, pod in pods.items()}
+
+
+def _manifest(name: str, replicas: int, **spec: Any) -> Json:
+    """A cluster whose pods run on every Kubernetes node."""
+    return manifest(name, replicas, tolerations=[{"key": RESERVED, "operator": "Exists"}], **spec)
 
 
 def _counter(*, impressions: int) -> Json:

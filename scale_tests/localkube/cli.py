@@ -10,7 +10,7 @@ from pathlib import Path
 from scale_tests.host.commands import CommandError
 from scale_tests.localkube import build, cluster
 from scale_tests.localkube.errors import LocalkubeError
-from scale_tests.localkube.settings import Settings
+from scale_tests.localkube.settings import RESERVED, Settings
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -34,6 +34,11 @@ def _parser() -> argparse.ArgumentParser:
         "--max-pods", type=int, help="how many pods may run on a node, 10 to 1200 (250)"
     )
     up.add_argument("--nodes", type=int, help="how many nodes there are, 1 to 8 (1)")
+    up.add_argument(
+        "--reserved",
+        action=argparse.BooleanOptionalAction,
+        help=f"whether pods must tolerate the taint {RESERVED} to run on further nodes (no)",
+    )
     up.add_argument("--zram-mib", type=int, help="MiB of compressed swap in memory, for many pods")
     up.set_defaults(run=_up)
     down = commands.add_parser("down", help="stop everything and leave nothing behind")

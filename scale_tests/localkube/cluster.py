@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import itertools
 import json
 import os
@@ -37,7 +36,7 @@ from scale_tests.localkube.nodes import nodes
 from scale_tests.localkube.progress import duration
 from scale_tests.localkube.settings import CGROUP, CLUSTER_DOMAIN, Settings, cache_directory
 
-CHOICES = ("max_pods", "nodes", "zram_mib")
+CHOICES = ("max_pods", "nodes", "reserved", "zram_mib")
 """The settings that are options of `up`, and that a cluster keeps."""
 
 START_LIMIT = 120.0
@@ -132,11 +131,12 @@ def status(settings: Settings) -> tuple[list[ComponentStatus], str]:
 def load_images(settings: Settings, archives: Iterable[Path]) -> list[str]:
     """Imports images on every node; returns the names that were new. Raises LocalkubeError."""
     preflight.check_user()
-    members = nodes(stored(settings))
-    if not all(node.containerd_socket.exists() for node in members):
-        raise LocalkubeError("the local cluster is not up: python -m scale_tests.localkube up")
-    paths = list(archives)
-    loaded = [name for node in members for name in runtime.load(node, paths)]
+    with _exclusive():
+        members = nodes(stored(settings))
+        if not all(node.containerd_socket.exists() for node in members):
+            raise LocalkubeError("the local cluster is not up: python -m scale_tests.localkube up")
+        paths = list(archives)
+        loaded = [name for node in members for name in runtime.load(node, paths)]
     return list(dict.fromkeys(loaded))
 
 
@@ -238,10 +238,8 @@ def _discard_other_boot(settings: Settings) -> None:
 
 @contextmanager
 def _exclusive() -> Iterator[None]:
-    """One `up` or `down` at a time on the machine."""
-    cache_directory().mkdir(parents=True, exist_ok=True)
-    with (cache_directory() / "localkube.lock").open("w") as handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+    """One change of the cluster at a time on the machine."""
+    with files.locked(cache_directory() / "localkube.lock"):
         yield
 
 

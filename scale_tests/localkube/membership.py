@@ -60,6 +60,7 @@ def obstacle(client: Client, node: Node) -> str:
     if not ready or ready[0]["status"] != "True":
         reason = ready[0]["message"] if ready else "it has not reported yet"
         return f"node {node.name} is not ready: {reason}"
-    if known["spec"].get("taints"):
-        return f"node {node.name} is still tainted: {known['spec']['taints']}"
+    own = {taint["key"] for taint in node.taints}
+    if others := [t for t in known["spec"].get("taints", ()) if t["key"] not in own]:
+        return f"node {node.name} is still tainted: {others}"
     return ""

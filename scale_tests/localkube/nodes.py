@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scale_tests.localkube.errors import LocalkubeError
-from scale_tests.localkube.settings import CGROUP, MAX_NODES, NODE_NAME, Settings
+from scale_tests.localkube.settings import CGROUP, MAX_NODES, NODE_NAME, RESERVED, Settings
 
 ZONES = ("zone-a", "zone-b", "zone-c")
 """Nodes are dealt out to these in turn."""
@@ -36,6 +36,9 @@ class Node:
 
     name: str
     zone: str
+
+    reserved: bool
+    """Whether it has the taint `RESERVED` from its registration on."""
 
     pods: ipaddress.IPv4Network
     """Addresses of its pods; the first one is its own."""
@@ -66,6 +69,11 @@ class Node:
     def address(self) -> str:
         """Its kubelet listens on it."""
         return str(self.pods[1])
+
+    @property
+    def taints(self) -> list[dict[str, str]]:
+        """The taints with which it registers."""
+        return [{"key": RESERVED, "effect": "NoSchedule"}] if self.reserved else []
 
     @property
     def health_address(self) -> str:
@@ -123,6 +131,7 @@ def _node(settings: Settings, index: int, pods: ipaddress.IPv4Network) -> Node:
         index=index,
         name=name,
         zone=ZONES[(index - 1) % len(ZONES)],
+        reserved=settings.reserved and index > 1,
         pods=pods,
         state=settings.state / own,
         run=settings.run / own,

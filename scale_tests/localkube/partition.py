@@ -12,10 +12,12 @@ from contextlib import AbstractContextManager, contextmanager
 from ipaddress import IPv4Network, collapse_addresses
 from itertools import chain
 
+from scale_tests.host import files
 from scale_tests.host.commands import capture
 from scale_tests.localkube.errors import LocalkubeError
 from scale_tests.localkube.firewall import CHAIN, remove_chains
 from scale_tests.localkube.nodes import Node
+from scale_tests.localkube.settings import cache_directory
 
 CUT = f"{CHAIN}-CUT"
 """The prefix of the chains of a cut; `down` removes them with the cluster's others."""
@@ -72,20 +74,21 @@ def _size(*sides: Sequence[IPv4Network]) -> int:
 def cut(one: Collection[str], other: Collection[str]) -> Iterator[None]:
     """Separates two sets of pods, by addresses or ranges, while the block runs.
 
-    Raises PartitionError: as `rules`, or the network is cut already; CommandError: no root, for
-    example.
+    Waits for the end of another run's cut. Raises PartitionError: as `rules`, or a run that was
+    killed left the network cut; CommandError: no root, for example.
     """
     script = rules(one, other)
-    if is_cut():
-        raise PartitionError(
-            "the pod network is cut already, by another run or by one that was killed: wait for"
-            " it, or run `python -m scale_tests churn heal`"
-        )
-    try:
-        capture(["iptables-restore", "--noflush", "--wait"], stdin=script)
-        yield
-    finally:
-        heal()
+    with files.locked(cache_directory() / "partition.lock"):
+        if is_cut():
+            raise PartitionError(
+                "the pod network is cut already, by a run that was killed: run"
+                " `python -m scale_tests churn heal`"
+            )
+        try:
+            capture(["iptables-restore", "--noflush", "--wait"], stdin=script)
+            yield
+        finally:
+            heal()
 
 
 def cut_nodes(one: Iterable[Node], other: Iterable[Node]) -> AbstractContextManager[None]:

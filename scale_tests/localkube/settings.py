@@ -24,6 +24,9 @@ CGROUP = "partisan-localkube"
 """The control group that holds every process of the cluster: `down` kills by it."""
 
 
+RESERVED = "partisan.dev/reserved"
+"""The taint of further nodes that are reserved: others' pods stay on the first one."""
+
 MOST_PODS, MOST_ZRAM_MIB = 1200, 65536
 """The largest settings that may be chosen."""
 
@@ -77,6 +80,9 @@ class Settings:
 
     nodes: int = 1
     """Number of nodes; 1 to 8. The first is the machine itself."""
+
+    reserved: bool = False
+    """Whether pods run on further nodes only if they tolerate `RESERVED`."""
 
     zram_mib: int = 0
     """Compressed swap in memory, in MiB before compression; 0 is none."""

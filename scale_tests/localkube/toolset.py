@@ -5,7 +5,6 @@ The user's cache keeps them under a hash of their inputs, which all checkouts sh
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import platform
@@ -13,11 +12,11 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from scale_tests.host import files
 from scale_tests.localkube.errors import LocalkubeError
 from scale_tests.localkube.progress import Progress
 from scale_tests.localkube.settings import cache_directory
@@ -65,7 +64,7 @@ class Toolset:
             return target
         target.parent.mkdir(parents=True, exist_ok=True)
         # Two processes that need them at once build them once.
-        with _only_one(target.parent / f".{self.name}.lock"):
+        with files.locked(target.parent / f".{self.name}.lock"):
             if not target.is_dir():
                 self._build(target)
         return target
@@ -156,10 +155,3 @@ def default_name(package: str) -> str:
     """The file name that `go build` gives to a package's program: a version suffix is dropped."""
     parts = package.split("/")
     return parts[-2] if re.fullmatch(r"v\d+", parts[-1]) else parts[-1]
-
-
-@contextmanager
-def _only_one(lock: Path) -> Iterator[None]:
-    with lock.open("w") as handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield

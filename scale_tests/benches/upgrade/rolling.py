@@ -21,7 +21,7 @@ _PERIOD_SECONDS = 1.0
 
 def increments(nodes: int) -> int:
     """Increments of each node: one a second, for longer than the upgrade of so many takes."""
-    return 60 + 15 * nodes
+    return 45 + 8 * nodes
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,7 +26,7 @@ def brought_up(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
         ([], 300, 2),
         (["--nodes", "3"], 300, 3),
         (["--max-pods", "20"], 20, 2),
-        (["--nodes", "1", "--max-pods", "250"], 250, 1),
+        (["--nodes", "1", "--max-pods", "250", "--no-reserved"], 250, 1),
     ],
 )
 def test_options_that_are_not_given_keep_their_values(

@@ -7,7 +7,7 @@ import pytest
 
 from scale_tests.localkube import configs
 from scale_tests.localkube.nodes import Node, nodes
-from scale_tests.localkube.settings import Settings, SettingsError
+from scale_tests.localkube.settings import RESERVED, Settings, SettingsError
 
 SETTINGS = Settings(max_pods=300, nodes=3)
 FIRST, SECOND, THIRD = NODES = nodes(SETTINGS)
@@ -46,6 +46,15 @@ def test_a_kubelet_takes_the_settings_limit_and_never_collects_images(node: Node
     assert config["maxPods"] == 300
     assert config["imageGCHighThresholdPercent"] == 100
     assert config["clusterDNS"] == [SETTINGS.node_address]
+
+
+def test_only_further_nodes_are_reserved_for_pods_that_tolerate_it() -> None:
+    def taints(settings: Settings) -> list[list[str]]:
+        found = [json.loads(configs.kubelet(settings, node)) for node in nodes(settings)]
+        return [[taint["key"] for taint in each["registerWithTaints"]] for each in found]
+
+    assert taints(Settings(nodes=2)) == [[], []]
+    assert taints(Settings(nodes=2, reserved=True)) == [[], [RESERVED]]
 
 
 def test_nodes_share_no_control_group_no_socket_and_no_directory_of_logs() -> None:

@@ -10,7 +10,7 @@ import pytest
 from scale_tests.localkube import cgroups, leftovers, links, membership, outage, runtime
 from scale_tests.localkube.api import Client
 from scale_tests.localkube.nodes import Node, nodes
-from scale_tests.localkube.settings import Settings
+from scale_tests.localkube.settings import RESERVED, Settings
 
 
 class Known(Client):
@@ -77,8 +77,8 @@ def test_only_nodes_that_are_there_are_taken_away(
         ),
         (
             {"conditions": [{"type": "Ready", "status": "True"}]},
-            {"taints": ["x"]},
-            "node localkube is still tainted: ['x']",
+            {"taints": [{"key": "x"}]},
+            "node localkube is still tainted: [{'key': 'x'}]",
         ),
         ({"conditions": [{"type": "Ready", "status": "True"}]}, {}, ""),
     ],
@@ -87,6 +87,16 @@ def test_obstacles_of_a_node(status: dict[str, Any], spec: dict[str, Any], expec
     (first,) = nodes(Settings())
     client = Known(localkube={"status": status, "spec": spec})
     assert membership.obstacle(client, first) == expected
+
+
+def test_the_taint_of_a_reserved_node_is_no_obstacle() -> None:
+    second = nodes(Settings(nodes=2, reserved=True))[1]
+    status = {"conditions": [{"type": "Ready", "status": "True"}]}
+    taints = [{"key": RESERVED}, {"key": "y"}]
+    client = Known(**{"localkube-2": {"status": status, "spec": {"taints": taints}}})
+    assert membership.obstacle(client, second).endswith("still tainted: [{'key': 'y'}]")
+    taints.pop()
+    assert membership.obstacle(client, second) == ""
 
 
 def test_a_node_that_joins_is_given_the_images_that_it_has_not(
