@@ -26,6 +26,7 @@ init([]) ->
     ok = partisan_view:init(),
     ok = partisan_ack_order:init(),
     ok = partisan_reach:init(),
+    ok = partisan_spawned:init(),
     Flags = #{strategy => one_for_all, intensity => 3, period => 60},
     Children = [
         #{id => Module, start => {Module, start_link, []}}

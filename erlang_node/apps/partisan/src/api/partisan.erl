@@ -271,11 +271,12 @@ execute(Node, Module, Function, Arguments) ->
     execute(Node, Module, Function, Arguments, 5000).
 
 %% @doc Executes a function on a node whose setting `remote_execution' (empty by default) lists the
-%% module. Exits as `call/4' does, with `{not_allowed, Module}' if it does not.
+%% module. Exits as `call/4' does, with `{not_allowed, Module}' if it does not. {@link partisan_rpc}
+%% and {@link partisan_erpc} have the other forms.
 -spec execute(partisan_peer:name(), module(), Function :: atom(), [term()], timeout()) ->
     Result :: term().
 execute(Node, Module, Function, Arguments, Timeout) ->
-    partisan_call:execute(Node, {Module, Function}, Arguments, Timeout).
+    partisan_rpc:execute(Node, {Module, Function, Arguments}, Timeout).
 
 %% @equiv cast(Target, Request, #{})
 -spec cast(partisan_ref:target(), Request :: term()) -> ok | {error, error()}.
@@ -293,7 +294,7 @@ cast(Target, Request, Options) ->
 %% restarts.
 -spec monitor(process, partisan_ref:target()) -> reference().
 monitor(process, Target) ->
-    partisan_remote:monitor(Target, Target).
+    partisan_remote:monitor(Target, #{}).
 
 %% @doc Ends a monitor; no `DOWN' of it comes, or remains in the mailbox, afterwards.
 -spec demonitor(reference()) -> true.

@@ -9,13 +9,16 @@
 %%%
 %%% A process that waits for room in a full window notices nothing else. So the way to the server
 %%% has its own limit, however long the caller would wait.
+%%%
+%%% Longer than 300 lines: both ends of a call, which share its messages and options.
 -module(partisan_call).
 
 -export([call/4]).
--export([execute/4]).
+-export([request/5]).
 -export([cast/3]).
-%% For partisan_via.
+%% For partisan_via and partisan_execution.
 -export([start/4]).
+-export([start/5]).
 -export([abandon/1]).
 -export([delivery_timeout/1]).
 %% For partisan_remote, on the node of the server.
@@ -28,10 +31,17 @@
     % The caller by default.
     partition_key => term(),
     ttl => non_neg_integer(),
-    ack => boolean()
+    ack => boolean(),
+    % Channel to use instead if the first one does not exist or is full.
+    fallback => atom(),
+    % Of the answer, in milliseconds of `erlang:monotonic_time/1'; the timeout applies too.
+    deadline => integer()
 }.
-%% A process, or a function whose arguments are the request.
--type callee() :: partisan_ref:destination() | {execute, module(), Function :: atom()}.
+%% A server; a function that the request encodes, named by its module; whether there is a process.
+-type callee() ::
+    partisan_ref:destination()
+    | {execute, ModuleName :: binary()}
+    | {find, partisan_ref:destination()}.
 -type request() :: #{
     reply_to := partisan_ref:t(),
     destination := callee(),
@@ -40,7 +50,8 @@
     % For the answer.
     options := options()
 }.
--export_type([options/0, callee/0, request/0]).
+-type result() :: {ok, Reply :: term()} | {exit, Reason :: term()}.
+-export_type([options/0, callee/0, request/0, result/0]).
 
 %% Milliseconds a request, answer or cancellation may take to a node, even if its caller would wait
 %% longer: then the node is lost, and the call with it.
@@ -51,23 +62,20 @@
 %% @doc Calls a server and waits for its answer. Exits as `gen_server:call/3' does.
 -spec call(partisan_ref:target(), Request :: term(), timeout(), options()) -> Reply :: term().
 call(Target, Request, Timeout, Options) ->
-    Origin = {partisan, call, [Target, Request, Timeout]},
     {Node, Destination} = partisan_ref:address(Target),
-    case partisan:node() of
-        Node -> result(local(Destination, Request, Timeout), Origin);
-        _Other -> remote(Node, Destination, Request, Timeout, Options, Origin)
+    case request(Node, Destination, Request, Timeout, Options) of
+        {ok, Reply} -> Reply;
+        {exit, Reason} -> exit({Reason, {partisan, call, [Target, Request, Timeout]}})
     end.
 
-%% @doc Executes a function on a node whose `remote_execution' lists the module. Exits with
-%% `{{not_allowed, Module}, _}' if it does not.
--spec execute(partisan_peer:name(), {module(), Function :: atom()}, [term()], timeout()) ->
-    Result :: term().
-execute(Node, {Module, Function}, Arguments, Timeout) ->
-    Origin = {partisan, execute, [Node, Module, Function, Arguments, Timeout]},
-    Callee = {execute, Module, Function},
-    case partisan:node() of
-        Node -> result(local(Callee, Arguments, Timeout), Origin);
-        _Other -> remote(Node, Callee, Arguments, Timeout, #{}, Origin)
+%% @doc Makes a request of a callee and waits for the answer, at most the timeout in milliseconds.
+-spec request(partisan_peer:name(), callee(), Request :: term(), timeout(), options()) -> result().
+request(Node, Callee, Request, Timeout0, Options) ->
+    Timeout = until(Timeout0, Options),
+    case {partisan:node(), Callee} of
+        {Node, {execute, _}} -> await(spawn_local(Callee, Request, Timeout), Timeout);
+        {Node, _} -> local(Callee, Request, Timeout);
+        {_Other, _} -> await(start(Node, Callee, Request, Timeout, Options), Timeout)
     end.
 
 %% @doc Sends a server a request without an answer.
@@ -121,6 +129,15 @@ start(Target, Request, Timeout, Options) ->
     {Node, Destination} = partisan_ref:address(Target),
     start(Node, Destination, Request, Timeout, Options).
 
+%% @doc As `start/4', of a callee on a node.
+-spec start(partisan_peer:name(), callee(), Request :: term(), timeout(), options()) ->
+    {pid(), Monitor :: reference()}.
+start(Node, Callee, Request, Timeout, Options) ->
+    case partisan:node() of
+        Node -> spawn_local(Callee, Request, Timeout);
+        _Other -> start_remote(Node, Callee, Request, Timeout, Options)
+    end.
+
 %% @doc Milliseconds that a message of a call with this timeout may take to its node.
 -spec delivery_timeout(timeout()) -> non_neg_integer().
 delivery_timeout(Timeout) ->
@@ -135,21 +152,31 @@ abandon(Proxy) ->
 
 %% Internals: the caller's node.
 
-result({ok, Reply}, _Origin) -> Reply;
-result({exit, Reason}, Origin) -> exit({Reason, Origin}).
+until(Timeout, #{deadline := Deadline}) ->
+    min(Timeout, max(0, Deadline - erlang:monotonic_time(millisecond)));
+until(Timeout, #{}) ->
+    Timeout.
 
-remote(Node, Callee, Request, Timeout, Options, Origin) ->
-    {Proxy, Monitor} = start(Node, Callee, Request, Timeout, Options),
+await({Proxy, Monitor}, Timeout) ->
     receive
-        {'DOWN', Monitor, process, Proxy, {?MODULE, Reply}} -> Reply;
-        {'DOWN', Monitor, process, Proxy, Reason} -> exit({Reason, Origin})
+        {'DOWN', Monitor, process, Proxy, {?MODULE, Reply}} -> {ok, Reply};
+        {'DOWN', Monitor, process, Proxy, Reason} -> {exit, Reason}
     after Timeout ->
         true = demonitor(Monitor, [flush]),
         ok = abandon(Proxy),
-        exit({timeout, Origin})
+        {exit, timeout}
     end.
 
-start(Node, Callee, Request, Timeout, Options) ->
+%% For a callee whose process it becomes.
+spawn_local(Callee, Request, Timeout) ->
+    spawn_monitor(fun() ->
+        case local(Callee, Request, Timeout) of
+            {ok, Reply} -> exit({?MODULE, Reply});
+            {exit, Reason} -> exit(Reason)
+        end
+    end).
+
+start_remote(Node, Callee, Request, Timeout, Options) ->
     Caller = self(),
     Key = maps:get(partition_key, Options, Caller),
     Given = (maps:with([channel, ttl, ack], Options))#{partition_key => Key},
@@ -165,11 +192,28 @@ start(Node, Callee, Request, Timeout, Options) ->
             timeout => Timeout,
             options => Given#{partition_key := erlang:phash2(Key, 1 bsl 32)}
         },
-        case say(Node, {call, Call}, Given#{timeout => delivery_timeout(Timeout)}) of
+        Limited = Given#{timeout => delivery_timeout(Timeout)},
+        case say(Node, {call, Call}, first(Limited, Options)) of
             ok -> await(Node, Call, Given);
-            {error, Reason} -> exit(Reason)
+            {error, Reason} -> fall_back(Reason, Node, Call, Limited, Options)
         end
     end).
+
+first(Limited, #{fallback := _}) -> Limited#{on_busy => error};
+first(Limited, #{}) -> Limited.
+
+%% The answer takes the way of the request.
+fall_back(Reason, Node, #{options := Answer} = Call, Limited, #{fallback := Channel}) when
+    Reason =:= busy; element(1, Reason) =:= unknown_channel
+->
+    Given = Limited#{channel => Channel},
+    Again = Call#{options := Answer#{channel => Channel}},
+    case say(Node, {call, Again}, Given) of
+        ok -> await(Node, Again, maps:remove(timeout, Given));
+        {error, Second} -> exit(Second)
+    end;
+fall_back(Reason, _Node, _Call, _Limited, _Options) ->
+    exit(Reason).
 
 -spec await(partisan_peer:name(), request(), partisan_transport:options()) -> no_return().
 await(Node, Call, Options) ->
@@ -211,18 +255,12 @@ is_option({ttl, Hops}) -> is_integer(Hops) andalso Hops >= 0;
 is_option({ack, Ack}) -> is_boolean(Ack);
 is_option(_) -> false.
 
-local({execute, Module, Function}, Arguments, _Timeout) ->
-    case partisan_reach:may_execute(Module) of
-        true ->
-            try
-                {ok, apply(Module, Function, Arguments)}
-            catch
-                exit:Reason -> {exit, Reason};
-                error:Reason:Stacktrace -> {exit, {Reason, Stacktrace}};
-                throw:Thrown -> {exit, {nocatch, Thrown}}
-            end;
-        false ->
-            {exit, {not_allowed, Module}}
+local({execute, Name}, Encoded, _Timeout) when is_binary(Name), is_binary(Encoded) ->
+    partisan_execution:serve(Name, Encoded);
+local({find, Destination}, _Request, _Timeout) ->
+    case partisan_reach:find(Destination) of
+        {ok, Pid} -> {ok, {is_process_alive(Pid), partisan_ref:of_local(Pid)}};
+        {error, _} -> {exit, noproc}
     end;
 local(Destination, Request, Timeout) ->
     case partisan_reach:server(Destination) of

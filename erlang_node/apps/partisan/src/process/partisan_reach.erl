@@ -9,7 +9,7 @@
 %%%   whose calls are for its own node only, such as one that takes functions.
 %%% - *References* made by this node ({@link partisan_ref}), for processes of the same kind.
 %%%   They are signed, so none can be forged from the number of a process.
-%%% - *Modules* that `remote_execution' lists, by {@link partisan:execute/5}; none by default.
+%%% - *Modules* that `remote_execution' lists ({@link partisan_execution}); none by default.
 %%%
 %%% == Services ==
 %%% The runtime's own protocols travel under the names of their processes, but are no messages to a
@@ -29,7 +29,7 @@
 -export([server/1]).
 -export([is_offered/1]).
 -export([is_service/1]).
--export([may_execute/1]).
+-export([executable/1]).
 
 %% By name: its process and whether it is offered. If another process registers the name, the
 %% decision is made again.
@@ -124,13 +124,15 @@ is_offered(Pid) ->
 is_service(Name) ->
     Name =:= partisan_acks orelse Name =:= partisan_remote orelse Name =:= partisan_pubsub.
 
-%% @doc Whether other nodes may execute functions of this module. Faults are injected from inside
-%% the node only, whatever the setting lists.
--spec may_execute(module()) -> boolean().
-may_execute(Module) when Module =:= partisan_interposition; Module =:= partisan_injection ->
-    false;
-may_execute(Module) ->
-    lists:member(Module, partisan_config:get(remote_execution)).
+%% @doc The module of this name if other nodes may execute its functions. Faults are injected from
+%% inside the node only, whatever the setting lists.
+-spec executable(ModuleName :: binary()) -> {ok, module()} | error.
+executable(Name) ->
+    Listed = partisan_config:get(remote_execution) -- [partisan_interposition, partisan_injection],
+    case [Module || Module <- Listed, atom_to_binary(Module) =:= Name] of
+        [Module | _] -> {ok, Module};
+        [] -> error
+    end.
 
 %% Internals.
 

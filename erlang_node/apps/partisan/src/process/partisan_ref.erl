@@ -19,6 +19,7 @@
 -export([init/0]).
 -export([of_local/1]).
 -export([for_answer/0]).
+-export([nowhere/1]).
 -export([peer_name/1]).
 -export([to_local/1]).
 %% Where a message goes.
@@ -62,6 +63,11 @@ of_local(Reference) when is_reference(Reference) ->
 -spec for_answer() -> t().
 for_answer() ->
     make(process, true, self()).
+
+%% @doc A reference to no process of that node.
+-spec nowhere(partisan_peer:name()) -> t().
+nowhere(Node) ->
+    {partisan_ref, Node, 0, process, <<>>}.
 
 %% @doc The node of a reference.
 -spec peer_name(t()) -> partisan_peer:name().

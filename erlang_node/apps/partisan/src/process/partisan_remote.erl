@@ -38,6 +38,14 @@
 
 -type name() :: partisan_peer:name().
 -type id() :: partisan_held:id().
+%% `reference': of the monitor, a new one by default. The notification is `{Tag, Reference, process,
+%% Object, Reason}' to the receiver: by default `DOWN', the target, and the caller.
+-type monitor_options() :: #{
+    reference => reference(),
+    receiver => pid() | reference(),
+    tag => term(),
+    object => term()
+}.
 -type body() ::
     {monitor, id(), partisan_ref:destination()}
     | {demonitor, id()}
@@ -68,11 +76,17 @@ start_link() ->
     gen_server:start_link({local, ?MODULE}, ?MODULE, [], []).
 
 %% @doc Monitors a process for the caller.
--spec monitor(partisan_ref:target(), Object :: term()) -> reference().
-monitor(Target, Object) ->
-    Request = {monitor, self(), partisan_ref:address(Target), Object},
+-spec monitor(partisan_ref:target(), monitor_options()) -> reference().
+monitor(Target, Options) ->
+    Reference = maps:get(reference, Options, make_ref()),
+    Notice = {
+        maps:get(receiver, Options, self()),
+        maps:get(tag, Options, 'DOWN'),
+        maps:get(object, Options, Target)
+    },
+    Request = {monitor, self(), partisan_ref:address(Target), Reference, Notice},
     case gen_server:call(?MODULE, Request, infinity) of
-        {ok, Monitor} -> Monitor;
+        ok -> Reference;
         {error, Reason} -> error(Reason)
     end.
 
@@ -114,12 +128,12 @@ init([]) ->
 
 %% @private
 -spec handle_call(term(), gen_server:from(), #state{}) -> {reply, term(), #state{}}.
-handle_call({monitor, Owner, {Node, Destination}, Object}, _From, State) ->
+handle_call({monitor, Owner, {Node, Destination}, Reference, Notice}, _From, State) ->
     #state{wanted = Wanted0} = State,
-    case partisan_wanted:add(Owner, Node, Destination, Object, Wanted0) of
-        {ok, Reference, Id, Wanted} ->
+    case partisan_wanted:add(Owner, Node, Destination, Reference, Notice, Wanted0) of
+        {ok, Id, Wanted} ->
             Watched = watch(Node, State#state{wanted = Wanted}),
-            {reply, {ok, Reference}, say(Node, {monitor, Id, Destination}, Watched)};
+            {reply, ok, say(Node, {monitor, Id, Destination}, Watched)};
         full ->
             {reply, {error, system_limit}, State}
     end;
@@ -258,12 +272,12 @@ ended(Monitor, Pid, Reason, #state{served = Served0, held = Held0, wanted = Want
 %% Internals: the monitors of this node's processes.
 
 tell_down(Reference, Reason, #state{wanted = Wanted0} = State) ->
-    {{Owner, Object, _Node, _Id}, Wanted} = partisan_wanted:remove(Reference, Wanted0),
-    Owner ! {'DOWN', Reference, process, Object, Reason},
+    {{{Receiver, Tag, Object}, _Node, _Id}, Wanted} = partisan_wanted:remove(Reference, Wanted0),
+    Receiver ! {Tag, Reference, process, Object, Reason},
     State#state{wanted = Wanted}.
 
 drop_monitor(Reference, #state{wanted = Wanted0} = State) ->
-    {{_Owner, _Object, Node, Id}, Wanted} = partisan_wanted:remove(Reference, Wanted0),
+    {{_Notice, Node, Id}, Wanted} = partisan_wanted:remove(Reference, Wanted0),
     unwatch(Node, say(Node, {demonitor, Id}, State#state{wanted = Wanted})).
 
 drop_node_monitor(Pid, Node, #state{wanted = Wanted} = State) ->

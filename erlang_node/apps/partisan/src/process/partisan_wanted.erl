@@ -6,7 +6,7 @@
 -module(partisan_wanted).
 
 -export([new/0]).
--export([add/5]).
+-export([add/6]).
 -export([is_owner/3]).
 -export([find/3]).
 -export([remove/2]).
@@ -25,14 +25,16 @@
 -type name() :: partisan_peer:name().
 -type id() :: partisan_held:id().
 -type wish() :: {monitor, reference()} | {node, name()}.
+%% A notification, but for its reason: receiver, first element, and name of the process.
+-type notice() :: {pid() | reference(), Tag :: term(), Object :: term()}.
 
--export_type([wish/0]).
+-export_type([wish/0, notice/0]).
 
 -record(monitor, {
     owner :: pid(),
     node :: name(),
     id :: id(),
-    object :: term()
+    notice :: notice()
 }).
 
 -record(wanted, {
@@ -53,24 +55,23 @@
 new() ->
     #wanted{}.
 
-%% @doc Adds a monitor for this owner of a process on a node, named `Object' in its notification.
--spec add(Owner :: pid(), name(), partisan_ref:destination(), Object :: term(), t()) ->
-    {ok, reference(), id(), t()} | full.
-add(_Owner, _Node, _Destination, _Object, #wanted{monitors = Monitors}) when
+%% @doc Adds a monitor for this owner of a process on a node.
+-spec add(Owner :: pid(), name(), partisan_ref:destination(), reference(), notice(), t()) ->
+    {ok, id(), t()} | full.
+add(_Owner, _Node, _Destination, _Reference, _Notice, #wanted{monitors = Monitors}) when
     map_size(Monitors) >= ?MAX_MONITORS
 ->
     full;
-add(Owner, Node, Destination, Object, #wanted{monitors = Monitors, ids = Ids} = W) ->
-    Reference = make_ref(),
+add(Owner, Node, Destination, Reference, Notice, #wanted{monitors = Monitors, ids = Ids} = W) ->
     Id = W#wanted.last_id + 1,
-    Monitor = #monitor{owner = Owner, node = Node, id = Id, object = Object},
+    Monitor = #monitor{owner = Owner, node = Node, id = Id, notice = Notice},
     There = maps:get(Node, Ids, #{}),
     Added = W#wanted{
         last_id = Id,
         monitors = Monitors#{Reference => Monitor},
         ids = Ids#{Node => There#{Id => {Reference, Destination}}}
     },
-    {ok, Reference, Id, own(Owner, {monitor, Reference}, Added)}.
+    {ok, Id, own(Owner, {monitor, Reference}, Added)}.
 
 %% @doc Whether a process owns the monitor of this reference.
 -spec is_owner(pid(), reference(), t()) -> boolean().
@@ -88,13 +89,13 @@ find(Node, Id, #wanted{ids = Ids}) ->
         #{} -> error
     end.
 
-%% @doc Removes a monitor; returns its owner and its number on the other node.
--spec remove(reference(), t()) -> {{Owner :: pid(), Object :: term(), name(), id()}, t()}.
+%% @doc Removes a monitor; returns its notification and its number on the other node.
+-spec remove(reference(), t()) -> {{notice(), name(), id()}, t()}.
 remove(Reference, #wanted{monitors = Monitors0, ids = Ids} = W) ->
     {Monitor, Monitors} = maps:take(Reference, Monitors0),
-    #monitor{owner = Owner, node = Node, id = Id, object = Object} = Monitor,
+    #monitor{owner = Owner, node = Node, id = Id, notice = Notice} = Monitor,
     Removed = W#wanted{monitors = Monitors, ids = without(Node, Id, Ids)},
-    {{Owner, Object, Node, Id}, disown(Owner, {monitor, Reference}, Removed)}.
+    {{Notice, Node, Id}, disown(Owner, {monitor, Reference}, Removed)}.
 
 %% @doc The monitors held on a node.
 -spec at(name(), t()) -> #{id() => {reference(), partisan_ref:destination()}}.

@@ -13,7 +13,7 @@
 
 -type reason() ::
     partisan_handshake:refusal() | partisan_tls:failure().
--type subject() :: credentials | message | discovery | {incoming | outgoing, reason()}.
+-type subject() :: credentials | message | execution | discovery | {incoming | outgoing, reason()}.
 -export_type([reason/0, subject/0]).
 
 -define(PERIOD_MS, 60000).
@@ -71,7 +71,7 @@ warn(Subject, Format, Arguments) ->
 
 subjects() ->
     Reasons = maps:keys(fixes()),
-    [credentials, message, discovery] ++
+    [credentials, message, execution, discovery] ++
         [{Way, Reason} || Way <- [incoming, outgoing], Reason <- Reasons].
 
 slot(Time) ->

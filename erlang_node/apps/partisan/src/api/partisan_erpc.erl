@@ -1,0 +1,192 @@
+%%% @doc Remote procedure calls as in OTP's `erpc', on nodes that allow the module.
+%%%
+%%% A node executes functions of the modules in its setting `remote_execution' alone ({@link
+%%% partisan_execution}); a fun belongs to the module that defines it. Others fail with
+%%% `error:{erpc, {not_allowed, Module}}'. The remaining classes are those of `erpc':
+%%%
+%%% - the function's throw as itself, `exit:{exception, Reason}', `error:{exception, Reason,
+%%%   Stacktrace}';
+%%% - `exit:{signal, Reason}' if its process is ended;
+%%% - `error:{erpc, Reason}' for `timeout', `noconnection', `badarg', `system_limit', and for
+%%%   `notsup' if the node runs a version without this.
+%%%
+%%% Nodes are named by binaries, and timeouts are in milliseconds.
+%%% After a timeout, or when the caller ends, the function is ended too.
+-module(partisan_erpc).
+
+-export([call/2]).
+-export([call/3]).
+-export([call/4]).
+-export([call/5]).
+-export([cast/2]).
+-export([cast/4]).
+-export([multicall/2]).
+-export([multicall/3]).
+-export([multicall/4]).
+-export([multicall/5]).
+-export([multicast/2]).
+-export([multicast/4]).
+-export([send_request/2]).
+-export([send_request/4]).
+-export([receive_response/1]).
+-export([receive_response/2]).
+-export([wait_response/1]).
+-export([wait_response/2]).
+-export([check_response/2]).
+
+-type name() :: partisan_peer:name().
+-type caught() ::
+    {ok, Result :: term()}
+    | {throw, term()}
+    | {exit, {exception | signal, Reason :: term()}}
+    | {error, {exception, Reason :: term(), [term()]} | {erpc, Reason :: term()}}.
+-opaque request_id() :: partisan_execution:started().
+-export_type([request_id/0]).
+
+%% @equiv call(Node, Fun, infinity)
+-spec call(name(), fun(() -> Result)) -> Result.
+call(Node, Fun) ->
+    call(Node, Fun, infinity).
+
+%% @doc Executes a fun on a node and returns its result.
+-spec call(name(), fun(() -> Result), timeout()) -> Result.
+call(Node, Fun, Timeout) ->
+    result(execute(Node, Fun, Timeout)).
+
+%% @equiv call(Node, Module, Function, Arguments, infinity)
+-spec call(name(), module(), Function :: atom(), [term()]) -> Result :: term().
+call(Node, Module, Function, Arguments) ->
+    call(Node, Module, Function, Arguments, infinity).
+
+%% @doc Executes a function on a node and returns its result.
+-spec call(name(), module(), Function :: atom(), [term()], timeout()) -> Result :: term().
+call(Node, Module, Function, Arguments, Timeout) ->
+    result(execute(Node, {Module, Function, Arguments}, Timeout)).
+
+%% @doc Executes a fun on a node without waiting for it.
+-spec cast(name(), fun(() -> term())) -> ok.
+cast(Node, Fun) ->
+    multicast([Node], Fun).
+
+%% @doc Executes a function on a node without waiting for it.
+-spec cast(name(), module(), Function :: atom(), [term()]) -> ok.
+cast(Node, Module, Function, Arguments) ->
+    multicast([Node], Module, Function, Arguments).
+
+%% @equiv multicall(Nodes, Fun, infinity)
+-spec multicall([name()], fun(() -> term())) -> [caught()].
+multicall(Nodes, Fun) ->
+    multicall(Nodes, Fun, infinity).
+
+%% @doc Executes a fun on several nodes at the same time. Returns a list of results in the order of
+%% the nodes: `{ok, Result}', or the class and reason with which `call/3' would have failed.
+-spec multicall([name()], fun(() -> term()), timeout()) -> [caught()].
+multicall(Nodes, Fun, Timeout) ->
+    execute_all(Nodes, Fun, Timeout).
+
+%% @equiv multicall(Nodes, Module, Function, Arguments, infinity)
+-spec multicall([name()], module(), Function :: atom(), [term()]) -> [caught()].
+multicall(Nodes, Module, Function, Arguments) ->
+    multicall(Nodes, Module, Function, Arguments, infinity).
+
+%% @doc As `multicall/3', of a function.
+-spec multicall([name()], module(), Function :: atom(), [term()], timeout()) -> [caught()].
+multicall(Nodes, Module, Function, Arguments, Timeout) ->
+    execute_all(Nodes, {Module, Function, Arguments}, Timeout).
+
+%% @doc Executes a fun on several nodes without waiting for it.
+-spec multicast([name()], fun(() -> term())) -> ok.
+multicast(Nodes, Fun) ->
+    ok = checked(Fun),
+    lists:foreach(fun(Node) -> ok = partisan_execution:cast(Node, Fun) end, Nodes).
+
+%% @doc Executes a function on several nodes without waiting for it.
+-spec multicast([name()], module(), Function :: atom(), [term()]) -> ok.
+multicast(Nodes, Module, Function, Arguments) ->
+    Work = {Module, Function, Arguments},
+    ok = checked(Work),
+    lists:foreach(fun(Node) -> ok = partisan_execution:cast(Node, Work) end, Nodes).
+
+%% @doc Starts to execute a fun, whose result the caller can wait for later.
+-spec send_request(name(), fun(() -> term())) -> request_id().
+send_request(Node, Fun) ->
+    ok = checked(Fun),
+    partisan_execution:start(Node, Fun, infinity).
+
+%% @doc Starts to execute a function, whose result the caller can wait for later.
+-spec send_request(name(), module(), Function :: atom(), [term()]) -> request_id().
+send_request(Node, Module, Function, Arguments) ->
+    Work = {Module, Function, Arguments},
+    ok = checked(Work),
+    partisan_execution:start(Node, Work, infinity).
+
+%% @equiv receive_response(Request, infinity)
+-spec receive_response(request_id()) -> Result :: term().
+receive_response(Request) ->
+    receive_response(Request, infinity).
+
+%% @doc Waits for the result of a request; after the timeout the request is abandoned.
+-spec receive_response(request_id(), timeout()) -> Result :: term().
+receive_response(Request, Timeout) ->
+    case partisan_execution:await(Request, Timeout) of
+        no_answer ->
+            ok = partisan_execution:abandon(Request),
+            error({erpc, timeout});
+        Answer ->
+            result(caught(Answer))
+    end.
+
+%% @equiv wait_response(Request, 0)
+-spec wait_response(request_id()) -> {response, Result :: term()} | no_response.
+wait_response(Request) ->
+    wait_response(Request, 0).
+
+%% @doc Waits for the result of a request, which stays under way after the timeout.
+-spec wait_response(request_id(), timeout()) -> {response, Result :: term()} | no_response.
+wait_response(Request, Timeout) ->
+    case partisan_execution:await(Request, Timeout) of
+        no_answer -> no_response;
+        Answer -> {response, result(caught(Answer))}
+    end.
+
+%% @doc The result of a request if this message contains it.
+-spec check_response(Message :: term(), request_id()) ->
+    {response, Result :: term()} | no_response.
+check_response(Message, Request) ->
+    case partisan_execution:check(Message, Request) of
+        no_answer -> no_response;
+        Answer -> {response, result(caught(Answer))}
+    end.
+
+%% Internals.
+
+execute(Node, Work, Timeout) ->
+    ok = checked(Work),
+    caught(partisan_execution:call(Node, call, Work, Timeout)).
+
+execute_all(Nodes, Work, Timeout) ->
+    ok = checked(Work),
+    [caught(Answer) || Answer <- partisan_execution:call_all(Nodes, Work, Timeout)].
+
+checked({Module, Function, Arguments}) when
+    is_atom(Module), is_atom(Function), is_list(Arguments)
+->
+    ok;
+checked(Fun) when is_function(Fun, 0) ->
+    ok;
+checked(_) ->
+    error({erpc, badarg}).
+
+caught({ok, {returned, Result}}) -> {ok, Result};
+caught({ok, {thrown, Thrown}}) -> {throw, Thrown};
+caught({ok, {exited, Reason}}) -> {exit, {exception, Reason}};
+caught({ok, {signalled, Reason}}) -> {exit, {signal, Reason}};
+caught({ok, {failed, Reason, Stacktrace}}) -> {error, {exception, Reason, Stacktrace}};
+caught({error, {nodedown, _}}) -> {error, {erpc, noconnection}};
+caught({error, noproc}) -> {error, {erpc, notsup}};
+caught({error, Reason}) -> {error, {erpc, Reason}}.
+
+result({ok, Result}) -> Result;
+result({throw, Thrown}) -> throw(Thrown);
+result({exit, Reason}) -> exit(Reason);
+result({error, Reason}) -> error(Reason).
