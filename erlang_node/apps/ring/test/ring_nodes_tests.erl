@@ -6,9 +6,11 @@
 -import(partisan_test_cluster, [call/4, name/1, await/1]).
 
 %% On the nodes.
--export([boot/1]).
+-export([boot/1, replicas/0]).
 
 -define(PARTITIONS, 24).
+-define(KEYS, 24).
+-define(CLIENTS, 8).
 
 echo_and_store_test_() ->
     {timeout, 60, fun() ->
@@ -29,12 +31,162 @@ echo_and_store_test_() ->
         end
     end}.
 
+%% Three nodes grow to four and shrink again under load; each time a node is killed while indexes
+%% move: one that gives them and coordinates requests, then one that gets them.
+growth_test_() ->
+    {timeout, 120, fun() ->
+        Nodes = start(4),
+        try
+            {Ends, Requests} = grow_and_shrink(Nodes),
+            ?assertEqual([], ring_history:check(finals(Ends) ++ Requests)),
+            ?assert(length([W || {write, #{outcome := {ok, _, _}} = W} <- Requests]) > 500),
+            ?assert(length([R || {read, R} <- Requests]) > 500)
+        after
+            % Those started in the place of others end with this process.
+            partisan_test_cluster:stop(Nodes)
+        end
+    end}.
+
+grow_and_shrink([First, Second, Third, Fourth] = Nodes) ->
+    {ok, 1} = plan(Third, [First, Second, Third], #{}),
+    ok = settled([First, Second, Third], 1),
+    Load = start_load(Nodes),
+    {ok, 2} = plan(Third, Nodes, #{}),
+    ok = await(fun() -> serving(Fourth) > 0 end),
+    Giver = replaced(Second, Load),
+    Grown = [First, Giver, Third, Fourth],
+    ok = settled(Grown, 2),
+    {ok, 3} = plan(Third, [First, Giver, Third], #{}),
+    ok = await(fun() -> serving(Fourth) < ?PARTITIONS div 4 end),
+    Getter = replaced(First, Load),
+    Ends = [Getter, Giver, Third],
+    ok = settled(Ends, 3),
+    ok = await(fun() -> call(Fourth, ring_table, seats, [kvs]) =:= [] end),
+    {Ends, stop_load(Load)}.
+
+serving(Node) ->
+    #{serving := Serving} = call(Node, ring_manager, status, [kvs]),
+    Serving.
+
+%% Kills a node and starts another one of its name, without data.
+replaced(#{net := Net, configuration := Configuration} = Node, Load) ->
+    ok = partisan_test_cluster:kill(Node),
+    New = partisan_test_cluster:start_node(Net, Configuration),
+    ok = boot_node(New),
+    ok = load_on(New, Load),
+    New.
+
+%% Clients, each a session that writes and reads through any node.
+
+start_load(Nodes) ->
+    Table = ets:new(?MODULE, [public]),
+    true = ets:insert(Table, {nodes, maps:from_list([{name(Node), Node} || Node <- Nodes])}),
+    Clients = [
+        spawn_monitor(fun() -> exit({history, client(Id, 0, #{}, [], Table)}) end)
+     || Id <- lists:seq(1, ?CLIENTS)
+    ],
+    {Table, Clients}.
+
+load_on(Node, {Table, _}) ->
+    [{nodes, Nodes}] = ets:lookup(Table, nodes),
+    true = ets:insert(Table, {nodes, Nodes#{name(Node) => Node}}),
+    ok.
+
+stop_load({Table, Clients}) ->
+    true = ets:insert(Table, {nodes, #{}}),
+    lists:append([
+        receive {'DOWN', Monitor, _, _, {history, History}} -> History end
+     || {_, Monitor} <- Clients
+    ]).
+
+client(Id, Number, Contexts, History, Table) ->
+    case maps:values(ets:lookup_element(Table, nodes, 2)) of
+        [] ->
+            History;
+        Nodes ->
+            Node = lists:nth(rand:uniform(length(Nodes)), Nodes),
+            Key = key(rand:uniform(?KEYS)),
+            Known = maps:get(Key, Contexts, []),
+            {Events, Context} = request(Node, {Id, Number}, Key, Known),
+            client(Id, Number + 1, Contexts#{Key => Context}, Events ++ History, Table)
+    end.
+
+request(Node, {Id, _} = Value, Key, Context) ->
+    {Operation, Written} =
+        case rand:uniform(10) of
+            1 -> {{put, Key, none}, #{value => none}};
+            I when I =< 5 -> {{put, Key, {value, Value}}, #{value => Value}};
+            _ -> {{get, Key}, #{}}
+        end,
+    Asked = Written#{session => Id, key => Key, context => Context, started => now_ms()},
+    Options = #{context => Context, timeout => 3000},
+    Result =
+        % A killed node does not answer.
+        try call(Node, ring_kvs, request, [Operation, Options]) catch _:_ -> {error, killed} end,
+    case Result of
+        {ok, Dot, _Set, Next} ->
+            {[{write, Asked#{ended => now_ms(), outcome => {ok, Dot, Next}}}], Next};
+        {ok, Set, Next} ->
+            Values = #{observed => ring_dvv:context(Set), values => ring_dvv:entries(Set)},
+            {[{read, maps:merge(Asked#{ended => now_ms()}, Values)}], Next};
+        {error, _} when is_map_key(value, Asked) ->
+            {[{write, Asked#{ended => never, outcome => failed}}], Context};
+        {error, _} ->
+            {[], Context}
+    end.
+
+key(I) -> integer_to_binary(I).
+
+now_ms() -> erlang:monotonic_time(millisecond).
+
+%% Any two replicas of a key are a quorum.
+finals(Nodes) ->
+    Held = maps:from_list(lists:append([call(Node, ?MODULE, replicas, []) || Node <- Nodes])),
+    [
+        {final, Key, ring_dvv:context(Set), ring_dvv:entries(Set)}
+     || I <- lists:seq(1, ?KEYS),
+        Key <- [key(I)],
+        P <- [ring_view:partition_of(Key, ?PARTITIONS)],
+        {A, B} <- [{0, 1}, {0, 2}, {1, 2}],
+        Set <- [ring_dvv:merge(set(P, A, Key, Held), set(P, B, Key, Held))]
+    ].
+
+set(Partition, Offset, Key, Held) ->
+    #{((Partition + Offset) rem ?PARTITIONS) := Items} = Held,
+    maps:get({Partition, Key}, Items, ring_dvv:new()).
+
+%% The items of each index here.
+replicas() ->
+    [
+        {Index,
+            ring_kvs_vnode:fold(
+                fun(Key, Set, Acc) -> Acc#{Key => Set} end,
+                #{},
+                ring_seat:state(ring_seat_server:state(Pid))
+            )}
+     || {Index, {Pid, _}} <- ring_table:seats(kvs)
+    ].
+
 %% Helpers.
 
 start(Count) ->
-    Channels = [#{name => default}, #{name => vnode, parallelism => 2}, #{name => handoff}],
-    Overrides = #{channels => Channels, heartbeat_interval => 1000},
-    Nodes = partisan_test_cluster:start_connected(Count, Overrides),
+    Net = partisan_test_cluster:net(),
+    % A node that is started again needs another seed than itself.
+    #{seeds := [First]} = partisan_test_cluster:configuration(Net, 1, #{}),
+    #{name := Name, host := Host, listen_port := Port} =
+        partisan_test_cluster:configuration(Net, 2, #{}),
+    Overrides = #{
+        channels => [#{name => default}, #{name => vnode, parallelism => 2}, #{name => handoff}],
+        heartbeat_interval => 1000,
+        seeds => [First, partisan_peer:new(Name, Host, Port)]
+    },
+    Nodes = [
+        partisan_test_cluster:start_node(
+            Net, partisan_test_cluster:configuration(Net, I, Overrides)
+        )
+     || I <- lists:seq(1, Count)
+    ],
+    ok = partisan_test_cluster:connected(Nodes),
     _ = [boot_node(Node) || Node <- Nodes],
     Nodes.
 

@@ -4,8 +4,9 @@
 %%% {ring, From, FromStart, ToStart, Payload}      to the process registered as the ring
 %%% '''
 %%%
-%%% Only gossip is sent to a node of which nothing is known yet (`ToStart' is zero). A message for
-%%% this node itself does not leave the calling process.
+%%% Only gossip is for any incarnation (`ToStart' is zero): one that has just started learns of the
+%%% others by it, and they of it by its answer. A message for this node itself does not leave the
+%%% calling process.
 -module(ring_wire).
 
 -export([send/5]).
@@ -71,12 +72,7 @@ answer(Ring, {To, Start}, Key, Payload) ->
 -spec gossip(ring(), member(), payload()) -> ok.
 gossip(Ring, To, Payload) ->
     #{transport := Transport} = ring_table:options(Ring),
-    Start =
-        case ring_table:incarnation(Ring, To) of
-            {ok, Known} -> Known;
-            none -> 0
-        end,
-    Message = {ring, Transport:self(), ring_table:start(Ring), Start, Payload},
+    Message = {ring, Transport:self(), ring_table:start(Ring), 0, Payload},
     _ = Transport:send(To, Ring, gossip, gossip, Message, error),
     ok.
 
