@@ -6,7 +6,7 @@
 -import(partisan_test_cluster, [call/4, name/1, await/1]).
 
 %% On the nodes.
--export([boot/1, replicas/0]).
+-export([boot/1, replicas/0, run_page/1]).
 
 -define(PARTITIONS, 24).
 -define(KEYS, 24).
@@ -30,6 +30,38 @@ echo_and_store_test_() ->
             partisan_test_cluster:stop(Nodes)
         end
     end}.
+
+%% The code of docs/ring-service.md, and then another member joins.
+page_test_() ->
+    {timeout, 60, fun() ->
+        [First, Second] = Nodes = start(2),
+        try
+            {[_Module], [Start, Plan, Calls]} = partisan_test_page:blocks("ring-service.md"),
+            ok = call(First, ?MODULE, run_page, [[Start, Plan, Calls]]),
+            ok = call(Second, ?MODULE, run_page, [[Start]]),
+            {ok, 2} = call(First, ring_manager, join, [counters, name(Second)]),
+            ok = await(fun() -> is_settled(counters, 2, Nodes) end),
+            ?assertMatch([_ | _], call(Second, ring_table, seats, [counters])),
+            Command = {add, <<"apples">>},
+            ?assertEqual(
+                {ok, 3}, call(Second, ring, call, [counters, <<"apples">>, Command])
+            ),
+            ?assertEqual(
+                {error, "epoch: 2 is not larger than the last one, 2"},
+                call(First, ring_manager, plan, [counters, #{members => [], epoch => 2}])
+            )
+        after
+            partisan_test_cluster:stop(Nodes)
+        end
+    end}.
+
+run_page(Blocks) ->
+    ok = load_page(),
+    partisan_test_page:run(Blocks, []).
+
+load_page() ->
+    {[Source], _} = partisan_test_page:blocks("ring-service.md"),
+    partisan_test_page:load(Source).
 
 %% Three nodes grow to four and shrink again under load; each time a node is killed while indexes
 %% move: one that gives them and coordinates requests, then one that gets them.
@@ -206,12 +238,13 @@ plan(Node, Members, Others) ->
     {ok, Epoch} = call(Node, ring_manager, plan, [kvs, Plan]).
 
 settled(Nodes, Epoch) ->
-    await(fun() ->
-        lists:all(
-            fun({Node, Ring}) ->
-                #{epoch := E, settled := Settled} = call(Node, ring_manager, status, [Ring]),
-                Settled andalso E =:= Epoch
-            end,
-            [{Node, Ring} || Node <- Nodes, Ring <- [echo, kvs]]
-        )
-    end).
+    await(fun() -> lists:all(fun(Ring) -> is_settled(Ring, Epoch, Nodes) end, [echo, kvs]) end).
+
+is_settled(Ring, Epoch, Nodes) ->
+    lists:all(
+        fun(Node) ->
+            #{epoch := E, settled := Settled} = call(Node, ring_manager, status, [Ring]),
+            Settled andalso E =:= Epoch
+        end,
+        Nodes
+    ).

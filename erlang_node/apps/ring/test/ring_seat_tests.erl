@@ -7,7 +7,7 @@
 -define(FROM, <<"kv-1">>).
 -define(TO, <<"kv-2">>).
 
-%% The service of docs/ring.md, without siblings: replication 1.
+%% The service of docs/ring-service.md, without siblings: replication 1.
 a_service_of_ones_own_moves_test() ->
     ok = load_page(),
     % More than fits into one chunk.
@@ -50,7 +50,7 @@ a_lost_receiver_test() ->
     {_, [{send, ?TO, ?INDEX, {refused, {1, 2}, again}}]} = ring_seat:handle(Late, 0, Again).
 
 load_page() ->
-    {[Source], []} = partisan_test_page:blocks("ring.md"),
+    {[Source], _} = partisan_test_page:blocks("ring-service.md"),
     partisan_test_page:load(Source).
 
 %% A service that is not replicated begins empty, and with one replica there are no grants.
