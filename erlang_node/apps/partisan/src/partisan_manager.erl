@@ -35,7 +35,7 @@
     stack :: partisan_stack:t(),
     links :: partisan_connections:t(),
     % The published state, and the part of the stack it was made of.
-    published = none :: none | {From :: term(), partisan_stack:info()},
+    published = none :: none | {From :: term(), partisan_view:t()},
     timers = #{} :: #{Name :: term() => reference()},
     subscribers = #{} :: #{pid() => reference()},
     % Callers waiting for a route, by member.
@@ -376,13 +376,13 @@ publish(#state{stack = Stack, published = Published} = State) ->
         {View, {View, _}} ->
             State;
         {View, _} ->
-            Info = partisan_stack:info(Stack),
-            ok = publish(Info, Stack, Published),
-            State#state{published = {View, Info}}
+            Shown = {partisan_stack:info(Stack), partisan_stack:topics(Stack)},
+            ok = publish(Shown, Stack, Published),
+            State#state{published = {View, Shown}}
     end.
 
-publish(Info, _Stack, {_, Info}) -> ok;
-publish(Info, Stack, _) -> partisan_view:publish(partisan_stack:members(Stack), Info).
+publish(Shown, _Stack, {_, Shown}) -> ok;
+publish(Shown, Stack, _) -> partisan_view:publish(partisan_stack:members(Stack), Shown).
 
 %% Internals: other settings.
 

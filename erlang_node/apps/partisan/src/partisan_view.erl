@@ -10,6 +10,7 @@
 -export([members/0]).
 -export([neighbours/0]).
 -export([info/0]).
+-export([topics/0]).
 -export([dissolved/0]).
 -export([known_route/1]).
 %% For the manager.
@@ -26,12 +27,16 @@
 
 -define(VIEW, ?MODULE).
 
+-type t() :: {partisan_stack:info(), partisan_stack:topics()}.
+-export_type([t/0]).
+
 %% @doc Creates the table, owned by the caller, and registers the metrics.
 -spec init() -> ok.
 init() ->
     ?VIEW = ets:new(?VIEW, [named_table, public, set, {read_concurrency, true}]),
     true = ets:insert(?VIEW, {dissolved, false}),
-    ok = write([], #{kind => none, former => none, joined => false, active => [], passive => []}),
+    Nothing = #{kind => none, former => none, joined => false, active => [], passive => []},
+    ok = write([], {Nothing, trees}),
     Gauges = [
         {partisan_overlay_joined, "Whether this node is a member of the overlay.", joined_sample},
         {partisan_overlay_joined_timestamp_seconds,
@@ -76,6 +81,11 @@ neighbours() ->
 info() ->
     ets:lookup_element(?VIEW, info, 2).
 
+%% @doc How publications travel.
+-spec topics() -> partisan_stack:topics().
+topics() ->
+    ets:lookup_element(?VIEW, topics, 2).
+
 %% @doc The neighbour that leads to a member, if known.
 -spec known_route(partisan_peer:name()) -> {ok, Neighbour :: partisan_peer:name()} | none.
 known_route(Name) ->
@@ -92,10 +102,10 @@ known_route(Name) ->
 %% For the manager.
 
 %% @doc Replaces the view of the overlay.
--spec publish(Members :: [partisan_peer:name()], partisan_stack:info()) -> ok.
-publish(Members, #{joined := Joined} = Info) ->
+-spec publish(Members :: [partisan_peer:name()], t()) -> ok.
+publish(Members, {#{joined := Joined} = Info, _} = Shown) ->
     #{joined := Before} = info(),
-    ok = write(Members, Info),
+    ok = write(Members, Shown),
     _ = Joined =:= Before orelse log_change(Info),
     ok.
 
@@ -153,8 +163,10 @@ passive_sample() ->
 %% Internals.
 
 %% Neighbours have their own entry: every message to a member reads it.
-write(Members, #{active := Neighbours} = Info) ->
-    true = ets:insert(?VIEW, [{neighbours, Neighbours}, {members, Members}, {info, Info}]),
+write(Members, {#{active := Neighbours} = Info, Topics}) ->
+    true = ets:insert(?VIEW, [
+        {neighbours, Neighbours}, {members, Members}, {info, Info}, {topics, Topics}
+    ]),
     ok.
 
 %% The two events that a reader of a node's log looks for first.

@@ -138,7 +138,8 @@ kind(Index, Sim) ->
     maps:get(kind, partisan_stack:info(simulator:stack(Index, Sim))).
 
 kinds() ->
-    [hyparview, full_mesh, client_server, xbot, cyclon, scamp_v2].
+    [hyparview, full_mesh, client_server, publish_subscribe, xbot, cyclon, scamp_v2].
 
 spec(client_server) -> {client_server, #{servers => [<<"n1">>, <<"n2">>]}};
+spec(publish_subscribe) -> {publish_subscribe, #{brokers => [<<"n1">>, <<"n2">>]}};
 spec(Kind) -> {Kind, #{}}.

@@ -13,7 +13,16 @@
 %% Longer than the slowest retry of any overlay: what is not repaired by then never is.
 -define(QUIET, 180000).
 -define(KINDS, [
-    hyparview, full_mesh, client_server, xbot, cyclon, scamp_v1, scamp_v2, hiscamp, static
+    hyparview,
+    full_mesh,
+    client_server,
+    publish_subscribe,
+    xbot,
+    cyclon,
+    scamp_v1,
+    scamp_v2,
+    hiscamp,
+    static
 ]).
 
 history_test_() ->
@@ -23,6 +32,7 @@ history_test_() ->
             {hyparview, 150},
             {full_mesh, 60},
             {client_server, 150},
+            {publish_subscribe, 60},
             {xbot, 100},
             {cyclon, 60},
             {scamp_v1, 60},
@@ -35,7 +45,7 @@ history_test_() ->
 repair_test_() ->
     [
         {"repair: " ++ atom_to_list(Kind), {timeout, 120, ?_assert(check(prop_repair(Kind), 20))}}
-     || Kind <- [hyparview, full_mesh, client_server, xbot, cyclon, scamp_v1, scamp_v2, hiscamp]
+     || Kind <- ?KINDS -- [static]
     ].
 
 long_cut_test_() ->
@@ -125,7 +135,7 @@ restart_is_a_new_incarnation_test() ->
             ?assertEqual({Kind, 2}, {Kind, partisan_peer:incarnation(Peer)}),
             ?assertEqual(#{1 => [2], 2 => [1]}, simulator:links(Sim2))
         end,
-        [hyparview, full_mesh, client_server, xbot, cyclon, scamp_v1, scamp_v2, hiscamp]
+        ?KINDS -- [static]
     ).
 
 leave_is_no_failure_test() ->
@@ -138,7 +148,7 @@ leave_is_no_failure_test() ->
             ?assertEqual({Kind, []}, {Kind, Linked}),
             ?assertEqual(false, is_map_key(neighbour_failed, simulator:stats(Sim1)))
         end,
-        [hyparview, full_mesh, client_server, xbot, cyclon, scamp_v1, scamp_v2, hiscamp]
+        ?KINDS -- [static]
     ).
 
 clients_spread_test() ->
@@ -165,7 +175,7 @@ every_member_is_found_test() ->
                 lists:seq(1, 39)
             )
         end,
-        [hyparview, full_mesh, client_server]
+        [hyparview, full_mesh, client_server, publish_subscribe]
     ).
 
 route_heals_test() ->
@@ -374,6 +384,7 @@ started(N, Sim) ->
     lists:foldl(fun simulator:start/2, Sim, lists:seq(1, N)).
 
 parameters(client_server) -> #{servers => [<<"n1">>, <<"n2">>]};
+parameters(publish_subscribe) -> #{brokers => [<<"n1">>, <<"n2">>]};
 %% Smaller than the cluster, so that the views are partial.
 parameters(cyclon) -> #{view_size => 6, shuffle_size => 4};
 parameters(Kind) when Kind =:= scamp_v1; Kind =:= scamp_v2 -> #{redundancy => 1};

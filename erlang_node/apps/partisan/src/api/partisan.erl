@@ -349,9 +349,9 @@ subscribe(Topic, Pid) ->
 unsubscribe(Topic, Pid) ->
     partisan_pubsub:unsubscribe(Topic, Pid).
 
-%% @doc Sends a message to the subscribers of a topic, over a tree of their nodes.
--spec publish(Topic :: term(), Message :: term()) ->
-    ok | {error, {too_large, Bytes :: pos_integer()}}.
+%% @doc Sends a message to the subscribers of a topic, over a tree of their nodes or, on an overlay
+%% with brokers, by way of one ({@link partisan_brokers}).
+-spec publish(Topic :: term(), Message :: term()) -> ok | {error, partisan_pubsub:error()}.
 publish(Topic, Message) ->
     partisan_pubsub:publish(Topic, Message).
 

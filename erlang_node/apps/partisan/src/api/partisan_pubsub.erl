@@ -1,4 +1,6 @@
-%%% @doc The subscribers of this node, and the topics of all nodes: runs {@link partisan_topics}.
+%%% @doc The subscribers of this node, and the topics of all nodes: runs {@link partisan_topics} or,
+%%% over an overlay with brokers, {@link partisan_brokers}. Both while one overlay replaces another:
+%%% a subscriber drops the second copy.
 %%%
 %%% == Bounds ==
 %%% A subscriber with more than `mailbox_messages' waiting misses messages, which is counted
@@ -30,11 +32,18 @@
 
 -record(state, {
     topics :: partisan_topics:t(),
+    brokers :: partisan_brokers:t(),
+    ways = trees :: partisan_stack:topics(),
+    % Processes whose messages brokers have not accepted yet.
+    publishers = #{} :: #{partisan_topics:id() => gen_server:from()},
     steps = partisan_pubsub_steps:new() :: partisan_pubsub_steps:t(),
     retrying = false :: boolean(),
     pids = #{} :: #{pid() => {reference(), [partisan_topics:topic()]}},
     subscribers = #{} :: #{partisan_topics:topic() => [pid()]}
 }).
+
+-type error() :: {too_large, Bytes :: pos_integer()} | no_broker | undecodable.
+-export_type([error/0]).
 
 %% @doc Starts the process.
 -spec start_link() -> gen_server:start_ret().
@@ -52,8 +61,7 @@ unsubscribe(Topic, Pid) ->
     gen_server:call(?MODULE, {unsubscribe, Topic, Pid}, infinity).
 
 %% @doc Publishes to all subscribers known here.
--spec publish(partisan_topics:topic(), Message :: term()) ->
-    ok | {error, {too_large, Bytes :: pos_integer()}}.
+-spec publish(partisan_topics:topic(), Message :: term()) -> ok | {error, error()}.
 publish(Topic, Message) ->
     % With the largest numbers, and without the names of the nodes to reach.
     Last = 1 bsl 64 - 1,
@@ -75,8 +83,11 @@ init([]) ->
     process_flag(message_queue_data, off_heap),
     ok = partisan_manager:subscribe(self()),
     ok = compare_later(),
-    Topics = partisan_topics:new(partisan_config:get(name), partisan_config:get(incarnation)),
-    {ok, #state{topics = Topics}}.
+    Self = partisan_config:get(name),
+    {ok, #state{
+        topics = partisan_topics:new(Self, partisan_config:get(incarnation)),
+        brokers = partisan_brokers:new(Self)
+    }}.
 
 %% @private
 -spec handle_call(term(), gen_server:from(), #state{}) ->
@@ -85,17 +96,20 @@ handle_call({subscribe, Topic, Pid}, _From, State) ->
     {reply, ok, add(Topic, Pid, State)};
 handle_call({unsubscribe, Topic, Pid}, _From, State) ->
     {reply, ok, remove(Topic, Pid, State)};
-handle_call({publish, Topic, Message, Bytes}, From, #state{topics = Topics} = State) ->
+handle_call({publish, Topic, Message, Bytes}, From, State0) ->
+    #state{topics = Topics} = State = ways(State0),
     Limit = partisan_config:get(message_bytes),
     Names = partisan_topics:subscribers(Topic, Topics),
     % A step carries the names of some of them, each with five bytes of framing, and is forwarded by
     % nodes whose names may be longer than ours.
     case Bytes + 3 * ?NAME_BYTES + lists:sum([5 + byte_size(Name) || Name <- Names]) of
         Total when Total =< Limit ->
-            {noreply, publish(From, partisan_topics:publish(Topic, Message, Topics), State)};
+            {noreply, publish(From, Topic, Message, State)};
         Total ->
             {reply, {error, {too_large, Total}}, State}
     end;
+handle_call({subscribers, Topic}, _From, #state{ways = {brokers, _}} = State) ->
+    {reply, partisan_brokers:subscribers(Topic, State#state.brokers), State};
 handle_call({subscribers, Topic}, _From, #state{topics = Topics} = State) ->
     {reply, partisan_topics:subscribers(Topic, Topics), State};
 handle_call(Unknown, _From, State) ->
@@ -109,17 +123,17 @@ handle_cast(Unknown, State) ->
 
 %% @private
 -spec handle_info(term(), #state{}) -> {noreply, #state{}}.
-handle_info({?MODULE, From, Message}, #state{topics = Topics} = State) ->
-    try partisan_topics:message(From, Message, Topics) of
-        Heard -> {noreply, run(Heard, State)}
+handle_info({?MODULE, From, Message}, State) ->
+    try heard(From, Message, State) of
+        {Part, Heard} -> {noreply, run(Part, Heard, State)}
     catch
         % From a faulty member: the topics are a value, and stay unchanged.
         error:_ ->
             ok = partisan_stray:message(Message),
             {noreply, State}
     end;
-handle_info({partisan, {acknowledged, Tag, Outcome}}, #state{topics = Topics} = State) ->
-    Node = partisan_topics:node_of(Tag, Topics),
+handle_info({partisan, {acknowledged, Tag, Outcome}}, State) ->
+    Node = node_of(Tag, State),
     Ended = ended(Tag, Outcome, State),
     % That may have made room.
     {noreply, lists:foldl(fun retry/2, Ended, [Name || {ok, Name} <- [Node]])};
@@ -135,13 +149,15 @@ handle_info(retry, #state{steps = Steps0} = State0) ->
         [] -> {noreply, State};
         _ -> {noreply, retry_later(State)}
     end;
-handle_info({partisan, {neighbour_up, Name}}, #state{topics = Topics} = State) ->
-    {noreply, run(partisan_topics:neighbour_up(Name, Topics), State)};
-handle_info({partisan, {neighbour_down, Name}}, #state{topics = Topics} = State) ->
-    {noreply, State#state{topics = partisan_topics:neighbour_down(Name, Topics)}};
-handle_info(tick, #state{topics = Topics} = State) ->
+handle_info({served, Publisher, Id}, #state{brokers = Brokers} = State) ->
+    {noreply, run(brokers, partisan_brokers:served(Publisher, Id, Brokers), State)};
+handle_info({partisan, {neighbour_up, Name}}, State) ->
+    {noreply, each(neighbour_up, [Name], ways(State))};
+handle_info({partisan, {neighbour_down, Name}}, State) ->
+    {noreply, each(neighbour_down, [Name], ways(State))};
+handle_info(tick, State) ->
     ok = compare_later(),
-    {noreply, run(partisan_topics:tick(Topics), State)};
+    {noreply, each(tick, [], ways(State))};
 handle_info({'DOWN', _, process, Pid, _}, #state{pids = Pids} = State) ->
     {_, Topics} = maps:get(Pid, Pids, {none, []}),
     {noreply, lists:foldl(fun(Topic, S) -> remove(Topic, Pid, S) end, State, Topics)};
@@ -159,7 +175,7 @@ compare_later() ->
     _ = erlang:send_after(partisan_config:get(heartbeat_interval), self(), tick),
     ok.
 
-add(Topic, Pid, #state{pids = Pids, subscribers = Subscribers, topics = Topics} = State) ->
+add(Topic, Pid, #state{pids = Pids, subscribers = Subscribers} = State) ->
     {Monitor, Theirs} =
         case Pids of
             #{Pid := Known} -> Known;
@@ -171,17 +187,17 @@ add(Topic, Pid, #state{pids = Pids, subscribers = Subscribers, topics = Topics} 
         subscribers = Subscribers#{Topic => lists:usort([Pid | Present])}
     },
     case Present of
-        [] -> run(partisan_topics:subscribe(Topic, Topics), Added);
+        [] -> each(subscribe, [Topic], Added);
         _ -> Added
     end.
 
-remove(Topic, Pid, #state{pids = Pids, subscribers = Subscribers, topics = Topics} = State) ->
+remove(Topic, Pid, #state{pids = Pids, subscribers = Subscribers} = State) ->
     case maps:get(Topic, Subscribers, []) of
         [Pid] ->
             Last = State#state{
                 pids = forget(Topic, Pid, Pids), subscribers = maps:remove(Topic, Subscribers)
             },
-            run(partisan_topics:unsubscribe(Topic, Topics), Last);
+            each(unsubscribe, [Topic], Last);
         Present ->
             Others = lists:delete(Pid, Present),
             case Others of
@@ -205,9 +221,73 @@ forget(Topic, Pid, Pids) ->
             Pids#{Pid := {Monitor, Others}}
     end.
 
-run({Topics, Effects}, State0) ->
-    lists:foldl(fun effect/2, State0#state{topics = Topics}, Effects).
+%% Subscriptions are recorded both ways, so that either can begin at any time.
+each(Function, Arguments, #state{topics = Topics, brokers = Brokers} = State0) ->
+    State = run(topics, apply(partisan_topics, Function, Arguments ++ [Topics]), State0),
+    run(brokers, apply(partisan_brokers, Function, Arguments ++ [Brokers]), State).
 
+%% Looks whether the overlay has been changed.
+ways(#state{ways = Before} = State) ->
+    case partisan_view:topics() of
+        Before -> State;
+        Ways -> changed(Before, State#state{ways = Ways})
+    end.
+
+changed(Before, #state{ways = Ways, brokers = Brokers} = State0) ->
+    Configuration =
+        case Ways of
+            trees -> {[], 1};
+            {_, Known} -> Known
+        end,
+    State = run(brokers, partisan_brokers:configure(Configuration, Brokers), State0),
+    case Before of
+        {brokers, _} -> greet(partisan_view:neighbours(), State);
+        _ -> State
+    end.
+
+%% Entries have not been compared for as long as the brokers were the only way.
+greet(Names, State) ->
+    lists:foldl(
+        fun(Name, #state{topics = Topics} = S) ->
+            run(topics, partisan_topics:neighbour_up(Name, Topics), S)
+        end,
+        State,
+        Names
+    ).
+
+heard(From, {brokers, Message}, #state{brokers = Brokers}) ->
+    {brokers, partisan_brokers:message(From, Message, Brokers)};
+heard(From, Message, #state{topics = Topics}) ->
+    {topics, partisan_topics:message(From, Message, Topics)}.
+
+run(topics, {Topics, Effects}, State) ->
+    lists:foldl(fun effect/2, State#state{topics = Topics}, Effects);
+run(brokers, {Brokers, Effects}, State) ->
+    lists:foldl(fun broker_effect/2, State#state{brokers = Brokers}, Effects).
+
+broker_effect({send, Node, Message}, State) ->
+    effect({send, Node, {brokers, Message}}, State);
+broker_effect({send, Node, Message, Tag}, State) ->
+    step(Tag, Node, {brokers, Message}, held, State);
+broker_effect({copies, Publisher, Id, Topic, Payload, Copies}, State) ->
+    Steps = [{send, Node, {publish, Id, Topic, Payload, []}, Tag} || {Node, Tag} <- Copies],
+    hold({copies, Publisher, Id}, Steps, State);
+broker_effect({deliver, Id, Topic, Payload}, #state{topics = Topics} = State) ->
+    Copy = {publish, Id, Topic, Payload, []},
+    run(topics, partisan_topics:message(partisan:node(), Copy, Topics), State);
+broker_effect({answer, Id, Result}, #state{publishers = Publishers} = State) ->
+    case maps:take(Id, Publishers) of
+        {From, Others} ->
+            ok = gen_server:reply(From, Result),
+            State#state{publishers = Others};
+        error ->
+            State
+    end.
+
+effect({send, _Node, {Kind, _}}, #state{ways = {brokers, _}} = State) when
+    Kind =:= entries; Kind =:= compare
+->
+    State;
 effect({send, Node, Message}, State) ->
     % To neighbours only: it is not worth a search through the whole cluster. A loss shows in the
     % next comparison.
@@ -239,9 +319,36 @@ envelope(Message) ->
 
 %% Internals: the steps of the trees.
 
+publish(From, Topic, Payload, #state{topics = Topics, ways = Ways} = State0) ->
+    {Id, Identified} = partisan_topics:identify(Topics),
+    State = State0#state{topics = Identified},
+    case Ways of
+        trees -> publish_tree(From, Id, Topic, Payload, State);
+        {brokers, _} -> publish_to_broker(From, Id, Topic, Payload, State);
+        {both, _} ->
+            Published = publish_tree(From, Id, Topic, Payload, State),
+            run(
+                brokers,
+                partisan_brokers:publish(Id, Topic, Payload, Published#state.brokers),
+                Published
+            )
+    end.
+
+publish_to_broker(From, Id, Topic, Payload, State) ->
+    #state{publishers = Publishers, brokers = Brokers} = State,
+    run(
+        brokers,
+        partisan_brokers:publish(Id, Topic, Payload, Brokers),
+        State#state{publishers = Publishers#{Id => From}}
+    ).
+
+publish_tree(From, Id, Topic, Payload, #state{topics = Topics0} = State) ->
+    {Topics, Effects} = partisan_topics:publish(Id, Topic, Payload, Topics0),
+    hold(From, Effects, State#state{topics = Topics}).
+
 %% The publisher is answered when its own steps have found room.
-publish(From, {Topics, Effects}, #state{steps = Steps} = State) ->
-    Held = State#state{topics = Topics, steps = partisan_pubsub_steps:hold(From, Steps)},
+hold(From, Effects, #state{steps = Steps} = State) ->
+    Held = State#state{steps = partisan_pubsub_steps:hold(From, Steps)},
     Published = lists:foldl(
         fun
             ({send, Node, Message, Tag}, S) -> step(Tag, Node, Message, From, S);
@@ -277,7 +384,7 @@ wait(Tag, Node, Message, Publisher, #state{steps = Steps0} = State) ->
         full ->
             {ok, Channel} = partisan_channel:find(default),
             ok = partisan_channel:dropped(Channel, busy),
-            run(partisan_topics:outcome(Tag, refused, State#state.topics), State)
+            outcome(Tag, refused, State)
     end.
 
 retry(Node, #state{steps = Steps} = State) ->
@@ -303,10 +410,10 @@ retry_later(State) ->
     _ = erlang:send_after(?RETRY, self(), retry),
     State#state{retrying = true}.
 
-ended(Tag, Outcome, #state{topics = Topics} = State) ->
+ended(Tag, Outcome, State) ->
     Kind = outcome(Outcome),
-    Node = partisan_topics:node_of(Tag, Topics),
-    Ended = run(partisan_topics:outcome(Tag, Kind, Topics), State),
+    Node = node_of(Tag, State),
+    Ended = outcome(Tag, Kind, State),
     case {Kind, Node} of
         {failed, {ok, Name}} -> give_up(Name, Outcome, Ended);
         _ -> Ended
@@ -316,6 +423,16 @@ ended(Tag, Outcome, #state{topics = Topics} = State) ->
 give_up(Node, Outcome, #state{steps = Steps0} = State) ->
     {Tags, Steps} = partisan_pubsub_steps:remove_all(Node, Steps0),
     lists:foldl(fun(Tag, S) -> ended(Tag, Outcome, S) end, State#state{steps = Steps}, Tags).
+
+outcome(Tag, Kind, #state{topics = Topics} = State) when is_integer(Tag) ->
+    run(topics, partisan_topics:outcome(Tag, Kind, Topics), State);
+outcome(Tag, Kind, #state{brokers = Brokers} = State) ->
+    run(brokers, partisan_brokers:outcome(Tag, Kind, Brokers), State).
+
+node_of(Tag, #state{topics = Topics}) when is_integer(Tag) ->
+    partisan_topics:node_of(Tag, Topics);
+node_of(Tag, _State) ->
+    {ok, partisan_brokers:node_of(Tag)}.
 
 outcome(ok) -> ok;
 outcome({error, {too_large, _}}) -> refused;

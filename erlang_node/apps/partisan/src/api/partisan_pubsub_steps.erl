@@ -16,18 +16,23 @@
 -export([waiting_for/1]).
 
 -type name() :: partisan_peer:name().
--type tag() :: pos_integer().
--type publisher() :: gen_server:from() | none.
--type step() :: {tag(), partisan_topics:message(), publisher(), Deadline :: integer()}.
+-type tag() :: pos_integer() | partisan_brokers:tag().
+%% A process of this node, or the message of another node, which {@link partisan_pubsub} is told to
+%% answer by `{served, Node, Id}'. `held': it waits for more than these steps. `none': it does not
+%% wait.
+-type publisher() ::
+    gen_server:from() | {copies, name(), partisan_topics:id()} | held | none.
+-type message() :: partisan_topics:message() | {brokers, partisan_brokers:message()}.
+-type step() :: {tag(), message(), publisher(), Deadline :: integer()}.
 
 -record(steps, {
     waiting = #{} :: #{name() => {Length :: pos_integer(), queue:queue(step())}},
     % Number of steps that hold each publisher.
-    held = #{} :: #{gen_server:from() => pos_integer()}
+    held = #{} :: #{publisher() => pos_integer()}
 }).
 
 -opaque t() :: #steps{}.
--export_type([t/0, step/0]).
+-export_type([t/0, step/0, publisher/0, tag/0, message/0]).
 
 %% @doc No step waits.
 -spec new() -> t().
@@ -36,19 +41,19 @@ new() ->
 
 %% @doc Holds the publisher once more.
 -spec hold(publisher(), t()) -> t().
-hold(none, S) ->
+hold(NotHere, S) when NotHere =:= none; NotHere =:= held ->
     S;
 hold(From, #steps{held = Held} = S) ->
     S#steps{held = Held#{From => maps:get(From, Held, 0) + 1}}.
 
 %% @doc Releases the publisher once; it is answered when nothing holds it.
 -spec release(publisher(), t()) -> t().
-release(none, S) ->
+release(NotHere, S) when NotHere =:= none; NotHere =:= held ->
     S;
 release(From, #steps{held = Held} = S) ->
     case maps:take(From, Held) of
         {1, Others} ->
-            ok = gen_server:reply(From, ok),
+            ok = answer(From),
             S#steps{held = Others};
         {Reasons, Others} ->
             S#steps{held = Others#{From => Reasons - 1}}
@@ -109,6 +114,12 @@ waiting_for(#steps{waiting = Waiting}) ->
     maps:keys(Waiting).
 
 %% Internals.
+
+answer({copies, Publisher, Id}) ->
+    self() ! {served, Publisher, Id},
+    ok;
+answer(From) ->
+    gen_server:reply(From, ok).
 
 remove_while(Holds, Node, S) ->
     case first(Node, S) of

@@ -1,4 +1,5 @@
-%%% @doc Publish-subscribe without a broker: the subscriptions, and the way of a message.
+%%% @doc Publish-subscribe without a broker: the subscriptions, and the way of a message. {@link
+%%% partisan_brokers} is its counterpart for an overlay with brokers.
 %%%
 %%% == Subscriptions ==
 %%% Each node writes one entry, its subscribed topics, with a version number. A new version is
@@ -23,7 +24,9 @@
 -export([new/2]).
 -export([subscribe/2]).
 -export([unsubscribe/2]).
+-export([identify/1]).
 -export([publish/3]).
+-export([publish/4]).
 -export([neighbour_up/2]).
 -export([neighbour_down/2]).
 -export([message/3]).
@@ -65,7 +68,7 @@
 }).
 
 -opaque t() :: #topics{}.
--export_type([t/0, topic/0, message/0, effect/0]).
+-export_type([t/0, topic/0, id/0, message/0, effect/0]).
 
 %% @doc A node that knows of no subscription.
 -spec new(name(), partisan_peer:incarnation()) -> t().
@@ -82,17 +85,25 @@ subscribe(Topic, T) ->
 unsubscribe(Topic, T) ->
     write(lists:delete(Topic, own(T)), T).
 
+%% @doc The identifier of this node's next message.
+-spec identify(t()) -> {id(), t()}.
+identify(#topics{self = Self, incarnation = Incarnation, published = Last} = T) ->
+    {{Self, Incarnation, Last + 1}, T#topics{published = Last + 1}}.
+
 %% @doc Publishes to all known subscribers, including this node.
 -spec publish(topic(), Payload :: term(), t()) -> {t(), [effect()]}.
-publish(Topic, Payload, #topics{self = Self, incarnation = Incarnation, published = Last} = T0) ->
-    Id = {Self, Incarnation, Last + 1},
-    All = subscribers(Topic, T0),
+publish(Topic, Payload, T0) ->
+    {Id, T} = identify(T0),
+    publish(Id, Topic, Payload, T).
+
+%% @doc Publishes a message with this identifier.
+-spec publish(id(), topic(), Payload :: term(), t()) -> {t(), [effect()]}.
+publish(Id, Topic, Payload, #topics{self = Self} = T) ->
+    All = subscribers(Topic, T),
     Ranked = lists:sort([{erlang:phash2({Topic, Name}), Name} || Name <- All, Name =/= Self]),
-    Here = [{deliver, Topic, Payload} || lists:member(Self, All)],
-    {T, Sends} = spread(
-        Id, Topic, Payload, [Name || {_, Name} <- Ranked], T0#topics{published = Last + 1}
-    ),
-    {T, Here ++ Sends}.
+    {Here, Deliveries} = message(Self, {publish, Id, Topic, Payload, []}, T),
+    {Next, Sends} = spread(Id, Topic, Payload, [Name || {_, Name} <- Ranked], Here),
+    {Next, Deliveries ++ Sends}.
 
 %% @doc Adds a neighbour, which gets all entries.
 -spec neighbour_up(name(), t()) -> {t(), [effect()]}.
@@ -101,9 +112,9 @@ neighbour_up(Name, #topics{neighbours = Neighbours, entries = Entries} = T) ->
     {T#topics{neighbours = lists:usort([Name | Neighbours])}, Greeting}.
 
 %% @doc Removes a neighbour.
--spec neighbour_down(name(), t()) -> t().
+-spec neighbour_down(name(), t()) -> {t(), [effect()]}.
 neighbour_down(Name, #topics{neighbours = Neighbours} = T) ->
-    T#topics{neighbours = lists:delete(Name, Neighbours)}.
+    {T#topics{neighbours = lists:delete(Name, Neighbours)}, []}.
 
 %% @doc Handles a message from another node.
 -spec message(From :: name(), message(), t()) -> {t(), [effect()]}.

@@ -61,3 +61,10 @@
 -callback neighbours(State :: term()) -> [partisan_peer:t()].
 %% Other known peers: the passive view, or nothing.
 -callback passive(State :: term()) -> [partisan_peer:t()].
+%% The neighbour that leads to a node which is none; the runtime searches a route without it.
+-callback next_hop(partisan_peer:name(), State :: term()) -> {ok, partisan_peer:name()} | none.
+%% The brokers of all topics, and how many of them keep the subscriptions of one; without it,
+%% publications travel over trees of their subscribers.
+-callback brokers(State :: term()) -> {[partisan_peer:name()], Replication :: pos_integer()}.
+
+-optional_callbacks([next_hop/2, brokers/1]).

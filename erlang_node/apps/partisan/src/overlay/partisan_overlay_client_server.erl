@@ -21,6 +21,8 @@
     % Server names; their address hints are among the seeds.
     servers := [partisan_peer:name()],
     seeds := [partisan_peer:t()],
+    % The servers that a client links to.
+    attach => one | all,
     greeting_interval => pos_integer(),
     % Periods without a greeting after which a server drops a client.
     patience => pos_integer(),
@@ -131,13 +133,13 @@ greet(S0) ->
     S2 = partisan_layer:send_all(Greeted, hello, S1),
     emit({start_timer, greet, option(greeting_interval, S2)}, S2).
 
-%% A server wants all other servers, a client wants one.
-seek(#{role := server, servers := Servers} = S) ->
-    lists:foldl(fun dial/2, S, Servers);
-seek(#{role := client, servers := [First | _], linked := Linked} = S) when Linked =:= #{} ->
-    dial(First, S);
-seek(#{role := client} = S) ->
-    S.
+%% A server wants all other servers, a client wants one, or all.
+seek(#{role := Role, servers := Servers, linked := Linked} = S) ->
+    case {Role, option(attach, S), Servers} of
+        {client, one, [First | _]} when Linked =:= #{} -> dial(First, S);
+        {client, one, _} -> S;
+        {_, _, _} -> lists:foldl(fun dial/2, S, Servers)
+    end.
 
 dial(#{name := Name} = Peer, #{linked := Linked} = S0) ->
     case Linked of
@@ -212,4 +214,10 @@ rotate(By, List) ->
     Back ++ Front.
 
 defaults() ->
-    #{greeting_interval => 5000, patience => 3, redial_delay => 250, redial_max => 5000}.
+    #{
+        attach => one,
+        greeting_interval => 5000,
+        patience => 3,
+        redial_delay => 250,
+        redial_max => 5000
+    }.

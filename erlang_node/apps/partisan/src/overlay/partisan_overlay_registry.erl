@@ -12,6 +12,7 @@
 -type kind() ::
     full_mesh
     | client_server
+    | publish_subscribe
     | hyparview
     | xbot
     | cyclon
@@ -26,12 +27,24 @@
 %% @doc The kinds that come with the runtime.
 -spec known() -> [kind()].
 known() ->
-    [full_mesh, client_server, hyparview, xbot, cyclon, scamp_v1, scamp_v2, hiscamp, static].
+    [
+        full_mesh,
+        client_server,
+        publish_subscribe,
+        hyparview,
+        xbot,
+        cyclon,
+        scamp_v1,
+        scamp_v2,
+        hiscamp,
+        static
+    ].
 
 %% @doc The module of a kind.
 -spec module(kind()) -> module().
 module(full_mesh) -> partisan_overlay_full_mesh;
 module(client_server) -> partisan_overlay_client_server;
+module(publish_subscribe) -> partisan_overlay_publish_subscribe;
 module(hyparview) -> partisan_overlay_hyparview;
 module(xbot) -> partisan_overlay_xbot;
 module(cyclon) -> partisan_overlay_cyclon;
@@ -50,7 +63,9 @@ preset(_Kind) -> #{}.
 -spec is_usable(term()) -> boolean().
 is_usable(Kind) when is_atom(Kind) ->
     Module = module(Kind),
-    Callbacks = partisan_overlay:behaviour_info(callbacks),
+    Callbacks =
+        partisan_overlay:behaviour_info(callbacks) --
+            partisan_overlay:behaviour_info(optional_callbacks),
     code:ensure_loaded(Module) =:= {module, Module} andalso
         lists:all(fun({F, Arity}) -> erlang:function_exported(Module, F, Arity) end, Callbacks);
 is_usable(_Other) ->
@@ -61,4 +76,4 @@ is_usable(_Other) ->
 %% need {@link partisan_beacon}.
 -spec can_split(kind()) -> boolean().
 can_split(Kind) ->
-    not lists:member(Kind, [full_mesh, client_server, static]).
+    not lists:member(Kind, [full_mesh, client_server, publish_subscribe, static]).

@@ -25,6 +25,8 @@
 -export([passive/1]).
 -export([kind/1]).
 -export([previous/1]).
+-export([next_hop/2]).
+-export([brokers/1]).
 
 -type spec() :: {partisan_overlay_registry:kind(), Parameters :: map()}.
 -type tag() :: non_neg_integer().
@@ -132,6 +134,24 @@ kind(#overlays{present = #overlay{kind = Kind}}) ->
 -spec previous(t()) -> none | partisan_overlay_registry:kind().
 previous(#overlays{previous = none}) -> none;
 previous(#overlays{previous = #overlay{kind = Kind}}) -> Kind.
+
+%% @doc The neighbour that leads to a node, if the present overlay knows it without a search.
+-spec next_hop(name(), t()) -> {ok, name()} | none.
+next_hop(Name, #overlays{present = #overlay{module = Module, state = State}}) ->
+    case erlang:function_exported(Module, next_hop, 2) of
+        true -> Module:next_hop(Name, State);
+        false -> none
+    end.
+
+%% @doc The brokers of all topics: those of the present overlay, or else of the previous one.
+-spec brokers(t()) -> none | {[name()], Replication :: pos_integer()}.
+brokers(#overlays{present = Present, previous = Previous}) ->
+    Known = [
+        Module:brokers(State)
+     || #overlay{module = Module, state = State} <- [Present, Previous],
+        erlang:function_exported(Module, brokers, 1)
+    ],
+    hd(Known ++ [none]).
 
 %% Internals: events.
 

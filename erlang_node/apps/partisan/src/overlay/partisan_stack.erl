@@ -24,6 +24,7 @@
 -export([joined/1]).
 -export([view/1]).
 -export([info/1]).
+-export([topics/1]).
 -export([carrier/2]).
 
 -import(partisan_layer, [emit/2, option/2]).
@@ -71,7 +72,10 @@
     passive := [partisan_peer:name()]
 }.
 
--export_type([options/0, event/0, effect/0, info/0]).
+-type brokers() :: {[partisan_peer:name()], Replication :: pos_integer()}.
+-type topics() :: trees | {brokers | both, brokers()}.
+
+-export_type([options/0, event/0, effect/0, info/0, topics/0]).
 
 %% In addition to the common fields of a layer.
 -opaque t() :: #{
@@ -141,7 +145,7 @@ joined(#{options := #{replicas := 1}, leaving := Leaving}) ->
 joined(Stack) ->
     neighbours(Stack) =/= [].
 
-%% @doc Exactly what `members/1' and `info/1' are made of. It is the very same term in two stacks
+%% @doc Exactly what `members/1', `info/1' and `topics/1' are made of. It is the very same term in two stacks
 %% that differ only in other layers, so comparing them is cheap.
 -spec view(t()) -> term().
 view(#{overlay := Overlay, options := Options, leaving := Leaving}) ->
@@ -158,6 +162,16 @@ info(#{overlay := Overlay} = Stack) ->
         passive => [Name || #{name := Name} <- partisan_overlay_switch:passive(Overlay)]
     }.
 
+%% @doc How publications travel: over trees of subscribers, or to brokers; both ways while another
+%% overlay is being replaced.
+-spec topics(t()) -> topics().
+topics(#{overlay := Overlay}) ->
+    case {partisan_overlay_switch:brokers(Overlay), partisan_overlay_switch:previous(Overlay)} of
+        {none, _} -> trees;
+        {Brokers, none} -> {brokers, Brokers};
+        {Brokers, _} -> {both, Brokers}
+    end.
+
 %% @doc The largest message in which a broadcast of this node carries its payload.
 -spec carrier(partisan_peer:name(), Payload :: term()) -> term().
 carrier(Name, Payload) ->
@@ -168,8 +182,11 @@ carrier(Name, Payload) ->
 
 event({broadcast, Payload}, S) ->
     broadcast({broadcast, {user, Payload}}, S);
-event({find_route, Name}, #{routes := Routes} = S) ->
-    routes(partisan_routes:find(Name, Routes), S);
+event({find_route, Name}, #{overlay := Overlay, routes := Routes} = S) ->
+    case partisan_overlay_switch:next_hop(Name, Overlay) of
+        {ok, Neighbour} -> routes(partisan_routes:heard(Name, Neighbour, Routes), S);
+        none -> routes(partisan_routes:find(Name, Routes), S)
+    end;
 event({message, #{name := From}, {route, Msg}}, #{routes := Routes} = S) ->
     routes(partisan_routes:found(Msg, From, Routes), S);
 event({timer, {route, Name}}, #{routes := Routes} = S) ->
