@@ -37,7 +37,7 @@
 -define(SETTLED, 2).
 -define(REPLACES, 6).
 %% Periods that a publisher waits for any broker.
--define(PATIENCE, 2).
+-define(WAIT, 2).
 
 -type name() :: partisan_peer:name().
 -type topic() :: partisan_topics:topic().
@@ -281,7 +281,7 @@ place_at(At, #brokers{publications = Publications} = B) ->
 wait_for_brokers(#brokers{publications = Publications} = B) ->
     Waiting = [{Id, P} || {Id, #publication{at = none} = P} <- maps:to_list(Publications)],
     Wait = fun
-        ({Id, #publication{waited = W}}) when W >= ?PATIENCE ->
+        ({Id, #publication{waited = W}}) when W >= ?WAIT ->
             fun(S) -> answer(Id, {error, no_broker}, S) end;
         ({Id, #publication{waited = W} = P}) ->
             fun(S) -> place(Id, P#publication{waited = W + 1}, S) end

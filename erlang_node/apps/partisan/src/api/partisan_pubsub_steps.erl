@@ -17,9 +17,8 @@
 
 -type name() :: partisan_peer:name().
 -type tag() :: pos_integer() | partisan_brokers:tag().
-%% A process of this node, or the message of another node, which {@link partisan_pubsub} is told to
-%% answer by `{served, Node, Id}'. `held': it waits for more than these steps. `none': it does not
-%% wait.
+%% A process of this node; or the message of another node, which {@link partisan_pubsub} answers on
+%% `{served, Node, Id}'. `held': it waits for more than these steps. `none': it does not wait.
 -type publisher() ::
     gen_server:from() | {copies, name(), partisan_topics:id()} | held | none.
 -type message() :: partisan_topics:message() | {brokers, partisan_brokers:message()}.

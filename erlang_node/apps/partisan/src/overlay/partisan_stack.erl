@@ -145,8 +145,8 @@ joined(#{options := #{replicas := 1}, leaving := Leaving}) ->
 joined(Stack) ->
     neighbours(Stack) =/= [].
 
-%% @doc Exactly what `members/1', `info/1' and `topics/1' are made of. It is the very same term in two stacks
-%% that differ only in other layers, so comparing them is cheap.
+%% @doc Exactly what `members/1', `info/1' and `topics/1' are made of. It is the very same term in
+%% two stacks that differ only in other layers, so comparing them is cheap.
 -spec view(t()) -> term().
 view(#{overlay := Overlay, options := Options, leaving := Leaving}) ->
     {Overlay, Options, Leaving}.
