@@ -88,6 +88,8 @@ switch([_, _, C, D | _] = Nodes) ->
             [ok = call(N, partisan, switch, [Spec]) || N <- Nodes -- [Dead]],
             Numbers = lists:seq(First, First + 19),
             [?assertEqual(ok, call(C, partisan, publish, [moving, N])) || N <- Numbers],
+            ok = await(fun() -> length(neighbours(C)) =:= 4 end),
+            ok = await(fun() -> length(neighbours(D)) =:= 4 end),
             Numbers
         end,
         lists:zip(Specs, [1, 101])

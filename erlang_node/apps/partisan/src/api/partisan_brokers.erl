@@ -13,7 +13,7 @@
 %%%
 %%% == A broker comes up ==
 %%% Subscribers register with it at once. Publishers use it two periods later, unless there is no
-%%% other; subscribers keep the registration that it replaces for four more.
+%%% older one; subscribers keep the registrations that it replaces for four more.
 %%%
 %%% Pure: `partisan_pubsub' runs it.
 -module(partisan_brokers).
@@ -28,7 +28,6 @@
 -export([message/3]).
 -export([served/3]).
 -export([outcome/3]).
--export([node_of/1]).
 -export([tick/1]).
 -export([subscribers/2]).
 
@@ -50,7 +49,7 @@
     | register_again
     | {publish, id(), topic(), Payload :: term()}
     | {accepted, id()}.
--type tag() :: {?MODULE, request | copy | answer, name(), id()}.
+-type tag() :: {?MODULE, request | copy | answer, To :: name(), id()}.
 -type effect() ::
     {send, name(), message()}
     % With acknowledgement; the outcome comes as `outcome/3'.
@@ -75,8 +74,8 @@
     self :: name(),
     names = [] :: [name()],
     replication = 1 :: pos_integer(),
-    % Neighbours, and this node: periods since they are.
-    ages :: #{name() => non_neg_integer()},
+    % Periods since the link to a neighbour is up; this node counts as newer than its first ones.
+    ages :: #{name() => integer()},
     topics = [] :: [topic()],
     % This node's registrations at brokers.
     registered = #{} :: #{name() => [topic()]},
@@ -92,12 +91,10 @@
 %% @doc A node that knows no broker.
 -spec new(name()) -> t().
 new(Self) ->
-    #brokers{self = Self, ages = #{Self => 0}}.
+    #brokers{self = Self, ages = #{Self => -1}}.
 
 %% @doc Sets the brokers, and how many of them keep a topic's subscriptions.
 -spec configure({[name()], Replication :: pos_integer()}, t()) -> {t(), [effect()]}.
-configure({Names, Replication}, #brokers{names = Names, replication = Replication} = B) ->
-    {B, []};
 configure({Names, Replication}, B) ->
     register_changes(B#brokers{names = Names, replication = Replication}).
 
@@ -171,11 +168,6 @@ outcome({?MODULE, copy, Name, _Id}, failed, B) ->
 outcome(_Tag, _Outcome, B) ->
     {B, []}.
 
-%% @doc The node that a message with this tag was sent to.
--spec node_of(tag()) -> name().
-node_of({?MODULE, _, Name, _}) ->
-    Name.
-
 %% @doc Advances by one period.
 -spec tick(t()) -> {t(), [effect()]}.
 tick(#brokers{self = Self, ages = Ages0, registry = Registry} = B0) ->
@@ -197,10 +189,19 @@ subscribers(Topic, #brokers{self = Self, topics = Topics, subscribers = Subscrib
 
 %% Internals: subscriptions.
 
-%% The brokers of a topic that are up, of those that have been for some periods.
-homes(Topic, Age, #brokers{names = Names, replication = Replication, ages = Ages}) ->
-    Up = [Name || Name <- Names, maps:get(Name, Ages, -1) >= Age],
-    lists:sublist(partisan_rendezvous:ranked({topic, Topic}, Up), Replication).
+%% The brokers of a topic that are up, and those that were before the newer ones came: a publisher
+%% may still use them.
+homes(Topic, #brokers{names = Names, replication = Replication, ages = Ages}) ->
+    Up = [
+        {Name, min(Age, ?REPLACES)}
+     || Name <- partisan_rendezvous:ranked({topic, Topic}, Names),
+        {ok, Age} <- [maps:find(Name, Ages)]
+    ],
+    lists:usort([
+        Home
+     || Least <- lists:usort([Age || {_, Age} <- Up]),
+        Home <- lists:sublist([Name || {Name, Age} <- Up, Age >= Least], Replication)
+    ]).
 
 register_changes(#brokers{self = Self, topics = Topics, registered = Before} = B) ->
     Wanted = lists:foldl(
@@ -209,7 +210,7 @@ register_changes(#brokers{self = Self, topics = Topics, registered = Before} = B
         [
             {Name, Topic}
          || Topic <- lists:reverse(lists:usort(Topics)),
-            Name <- lists:usort(homes(Topic, 0, B) ++ homes(Topic, ?REPLACES, B))
+            Name <- homes(Topic, B)
         ]
     ),
     Changed = [
@@ -249,13 +250,13 @@ serve(Publisher, Id, Topic, Payload, #brokers{self = Self, subscribers = Subscri
     [{deliver, Id, Topic, Payload} || lists:member(Self, Names)] ++
         [{copies, Publisher, Id, Topic, Payload, Copies}].
 
-%% At the first broker that has been up for long enough, or else at any.
+%% At the first broker that has been up for long enough, or else for longest.
 place(Id, P, #brokers{self = Self, names = Names, ages = Ages} = B) ->
     #publication{topic = Topic, payload = Payload, tried = Tried} = P,
     Ranked = partisan_rendezvous:ranked({topic, Topic}, Names),
     Up = [Name || Name <- Ranked, is_map_key(Name, Ages), not lists:member(Name, Tried)],
-    {Settled, New} = lists:partition(fun(Name) -> map_get(Name, Ages) >= ?SETTLED end, Up),
-    case Settled ++ New of
+    Aged = lists:keysort(1, [{-min(map_get(Name, Ages), ?SETTLED), Name} || Name <- Up]),
+    case [Name || {_, Name} <- Aged] of
         [] ->
             {keep(Id, P#publication{at = none, tried = []}, B), []};
         [Self | _] ->

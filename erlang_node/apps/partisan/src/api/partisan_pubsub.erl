@@ -431,8 +431,8 @@ outcome(Tag, Kind, #state{brokers = Brokers} = State) ->
 
 node_of(Tag, #state{topics = Topics}) when is_integer(Tag) ->
     partisan_topics:node_of(Tag, Topics);
-node_of(Tag, _State) ->
-    {ok, partisan_brokers:node_of(Tag)}.
+node_of({partisan_brokers, _, Name, _}, _State) ->
+    {ok, Name}.
 
 outcome(ok) -> ok;
 outcome({error, {too_large, _}}) -> refused;
