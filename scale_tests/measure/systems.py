@@ -1,6 +1,6 @@
 """Messaging systems under comparison: the Erlang application `bench` on a wire.
 
-A benchmark makes jobs; `run` has `bench_driver` measure them, each on a pair of virtual machines of
+A benchmark makes jobs; `run` has `bench_driver` measure them, each on a group of virtual machines of
 its system, and yields a cell for each.
 """
 
@@ -32,10 +32,14 @@ class System:
     flags: Flags
     channels: tuple[tuple[str, int], ...] = ()
     """Names of channels and their lanes; none for the defaults of `bench_system`."""
+    nodes: int = 2
+    """How many virtual machines; messages go between two of them."""
+    overlay: str = "full_mesh"
+    """Of ours: with another, the measured two are no neighbours."""
 
     @property
     def label(self) -> str:
-        """Names a pair of virtual machines."""
+        """Names a group of virtual machines."""
         return f"{self.name}_{self.flags.name}"
 
 
@@ -56,14 +60,17 @@ OURS, DISTERL, RAW = (
 )
 
 
-def run(line: Wire, jobs: Sequence[Job]) -> Iterator[Cell]:
+def run(line: Wire, jobs: Sequence[Job], *, alive: str = "all") -> Iterator[Cell]:
     """Runs the jobs in order; yields a cell for each. Raises CommandError.
+
+    With `alive` "one", a group ends when another system's turn has come, so that they never share
+    the memory. The systems of one run differ in their labels.
 
     CommandError also reports messages that are missing, doubled or damaged.
     """
     if not jobs:
         return
-    found = emulator.lines("bench_driver", plan_text(line, jobs))
+    found = emulator.lines("bench_driver", plan_text(line, jobs, alive=alive))
     for job, text in zip(jobs, found, strict=True):
         yield labelled(job, line, json.loads(text))
 
@@ -79,7 +86,7 @@ def labelled(job: Job, line: Wire, figures: Cell) -> Cell:
     return cell
 
 
-def plan_text(line: Wire, jobs: Sequence[Job]) -> str:
+def plan_text(line: Wire, jobs: Sequence[Job], *, alive: str = "all") -> str:
     """The plan as the Erlang side reads it: one term."""
     systems = {job.system.label: job.system for job in jobs}
     hosts = ", ".join(_host(host) for host in line.hosts)
@@ -87,6 +94,7 @@ def plan_text(line: Wire, jobs: Sequence[Job]) -> str:
     cells = ",\n    ".join(_map({"system": job.system.label, **job.settings}) for job in jobs)
     return f"""\
 #{{hosts => [{hosts}],
+  alive => {alive},
   systems => #{{
     {described}}},
   cells => [
@@ -103,7 +111,8 @@ def _system(system: System) -> str:
     channels = ", ".join(f"{{{name}, {lanes}}}" for name, lanes in system.channels)
     return (
         f"#{{module => {system.module}, arguments => {term(system.flags.arguments)}, "
-        f"environment => [{variables}]" + (f", channels => [{channels}]}}" if channels else "}")
+        f"environment => [{variables}], nodes => {system.nodes}, overlay => {system.overlay}"
+        + (f", channels => [{channels}]}}" if channels else "}")
     )
 
 

@@ -25,8 +25,10 @@ def test_the_plan_is_an_erlang_term() -> None:
         systems.plan_text(LINE, [job])
         == """\
 #{hosts => [#{ip => {10,0,0,1}, command => []}, #{ip => {10,0,0,2}, command => ["ip", "netns"]}],
+  alive => all,
   systems => #{
-    raw_stock => #{module => bench_raw, arguments => [], environment => []}},
+    raw_stock => #{module => bench_raw, arguments => [], environment => [], nodes => 2, \
+overlay => full_mesh}},
   cells => [
     #{system => raw_stock, affinity => true, pairs => 128}]}.
 """
@@ -53,4 +55,4 @@ def test_a_cell_says_all_that_its_figures_depend_on() -> None:
 def test_a_system_may_have_channels_of_its_own() -> None:
     system = replace(RAW, flags=STOCK, channels=(("lanes_4", 4), ("single_1", 1)))
     text = systems.plan_text(LINE, [Job(system=system, settings={}, repetition=0)])
-    assert "environment => [], channels => [{lanes_4, 4}, {single_1, 1}]}" in text
+    assert "channels => [{lanes_4, 4}, {single_1, 1}]}" in text

@@ -7,9 +7,11 @@
 -export([send/4]).
 
 %% @doc The machine must have been started without epmd: `-start_epmd false -erl_epmd_port PORT'.
--spec start(bench_system:address(), bench_system:address()) -> ok.
-start(#{name := Self, ip := Ip}, #{name := Peer, ip := PeerIp}) ->
-    ok = bench_system:set_peer(node_name(Peer, PeerIp)),
+-spec start(bench_system:address(), [bench_system:address(), ...]) -> ok.
+start(#{name := Self, ip := Ip}, Others) ->
+    Nodes = [node_name(Name, OtherIp) || #{name := Name, ip := OtherIp} <- Others],
+    ok = bench_system:set_peer(hd(Nodes)),
+    ok = persistent_term:put(?MODULE, Nodes),
     ok = application:set_env(kernel, inet_dist_use_interface, Ip),
     {ok, _} = net_kernel:start([node_name(Self, Ip), longnames]),
     true = erlang:set_cookie(bench),
@@ -18,7 +20,7 @@ start(#{name := Self, ip := Ip}, #{name := Peer, ip := PeerIp}) ->
 %% @private
 -spec connect() -> ok.
 connect() ->
-    true = net_kernel:connect_node(bench_system:peer()),
+    _ = [true = net_kernel:connect_node(Node) || Node <- persistent_term:get(?MODULE)],
     ok.
 
 %% @private

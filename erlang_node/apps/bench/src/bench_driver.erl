@@ -1,41 +1,26 @@
-%%% @doc Starts pairs of virtual machines, runs cells on them in the given order, and writes each as
-%%% one line of JSON. Progress goes to standard error.
-%%%
-%%% Both virtual machines of a pair are controlled over their standard input and output, so that
-%%% only the measured messages are on the wire between them.
+%%% @doc Starts groups of virtual machines ({@link bench_group}), runs cells on them in the given
+%%% order, and writes each as one line of JSON. Progress goes to standard error.
 -module(bench_driver).
 
 -export([main/1]).
 
--define(BOOT_MS, 60000).
--define(CALL_MS, 600000).
+-import(bench_group, [call/4]).
+
 %% A cell without a message for this long has failed.
 -define(STALL_MS, 120000).
 -define(LOOK_MS, 10).
--define(DISTERL_PORT, 4370).
--define(PORT, 7946).
 
-%% One of the two places that virtual machines run in.
--type host() :: #{ip := inet:ip4_address(), command := [string()]}.
--type system() :: #{
-    % For example bench_ours.
-    module := module(),
-    arguments := [string()],
-    environment := [{string(), string()}],
-    % Instead of the default channels.
-    channels => [{bench_system:channel(), Lanes :: pos_integer()}],
-    % Directories of the code that it runs, by default those of the driver's own.
-    paths => [file:filename()]
-}.
 -type cell() :: #{
     experiment := throughput | ack | ping | dispatch, system := atom(), atom() => term()
 }.
 -type plan() :: #{
-    hosts := [host()],
-    systems := #{Label :: atom() => system()},
+    hosts := [bench_group:host()],
+    systems := #{Label :: atom() => bench_group:system()},
+    % How many groups run at a time: all by default, which are started once. Otherwise a group ends
+    % when another system's turn has come.
+    alive => all | one,
     cells := [cell()]
 }.
--type pair() :: #{a := pid(), b := pid(), module := module()}.
 
 %% @doc Runs the plan in a file, an Erlang term: `erl -run bench_driver main FILE'.
 -spec main([File :: string()]) -> no_return().
@@ -54,70 +39,43 @@ main([File]) ->
 
 -spec run(plan()) -> ok.
 run(#{cells := Cells} = Plan) ->
-    Pairs = lists:foldl(fun(Cell, Pairs) -> run(Cell, Pairs, Plan) end, #{}, Cells),
-    lists:foreach(fun stop/1, maps:values(Pairs)).
+    Groups = lists:foldl(fun(Cell, Groups) -> run(Cell, Groups, Plan) end, #{}, Cells),
+    stop(Groups).
 
-run(#{system := Label} = Cell, Pairs, Plan) ->
-    case Pairs of
-        #{Label := #{a := A} = Pair} ->
+run(#{system := Label} = Cell, Groups, Plan) ->
+    case Groups of
+        #{Label := #{a := A} = Group} ->
             Release = call(A, erlang, system_info, [otp_release]),
-            Figures = (measure(Cell, Pair))#{otp => list_to_binary(Release)},
+            Figures = (measure(Cell, Group))#{otp => list_to_binary(Release)},
             io:format("~ts~n", [node_json:encode(maps:merge(Cell, Figures))]),
-            Pairs;
+            Groups;
         #{} ->
-            run(Cell, Pairs#{Label => start(Label, Plan)}, Plan)
+            Others = kept(Groups, Plan),
+            run(Cell, Others#{Label => start(Label, Plan)}, Plan)
     end.
 
-%% Internals: the virtual machines.
+kept(Groups, #{alive := one}) ->
+    ok = stop(Groups),
+    #{};
+kept(Groups, _Plan) ->
+    Groups.
 
--spec start(atom(), plan()) -> pair().
-start(Label, #{hosts := [HostA, HostB], systems := Systems}) ->
-    #{Label := #{module := Module} = System} = Systems,
-    % Pairs of all systems share the hosts.
+start(Label, #{hosts := Hosts, systems := Systems}) ->
+    #{Label := System} = Systems,
+    Count = maps:get(nodes, System, 2),
+    Names = [list_to_atom([$a + I]) || I <- lists:seq(0, Count - 1)],
     Number = length([L || L <- maps:keys(Systems), L < Label]),
-    Port = ?PORT + Number,
-    [AddressA, AddressB] = [
-        #{name => Name, ip => Ip, port => Port + Offset}
-     || {Name, #{ip := Ip}, Offset} <- [{a, HostA, 0}, {b, HostB, 100}]
-    ],
-    [A, B] = [boot(Host, System, ?DISTERL_PORT + Number) || Host <- [HostA, HostB]],
-    Channels = maps:get(channels, System, bench_system:channels()),
-    _ = [ok = call(Node, bench_system, set_channels, [Channels]) || Node <- [A, B]],
-    ok = call(A, Module, start, [AddressA, AddressB]),
-    ok = call(B, Module, start, [AddressB, AddressA]),
-    _ = [ok = call(Node, Module, connect, []) || Node <- [A, B]],
+    #{b := B, module := Module} =
+        Group = bench_group:start(Names, System, lists:sublist(Hosts, Count), Number),
     ok = call(B, bench_ping, echo_start, [Module]),
-    #{a => A, b => B, module => Module}.
+    Group.
 
-boot(#{command := Command}, System, DisterlPort) ->
-    #{arguments := Arguments, environment := Environment} = System,
-    [Program | Before] = Command ++ ["erl"],
-    Ours = [Path || Path <- code:get_path(), is_ours(Path)],
-    Paths = lists:append([["-pa", Path] || Path <- maps:get(paths, System, Ours)]),
-    {ok, Node, _} = peer:start(#{
-        connection => standard_io,
-        exec => {os:find_executable(Program), Before},
-        wait_boot => ?BOOT_MS,
-        env => Environment,
-        args => Arguments ++ Paths ++ [
-            "-start_epmd", "false", "-erl_epmd_port", integer_to_list(DisterlPort),
-            "-kernel", "logger_level", "critical"
-        ]
-    }),
-    Node.
-
-is_ours(Path) ->
-    string:find(Path, "_build") =/= nomatch.
-
-stop(#{a := A, b := B}) ->
-    lists:foreach(fun peer:stop/1, [A, B]).
-
-call(Node, Module, Function, Arguments) ->
-    peer:call(Node, Module, Function, Arguments, ?CALL_MS).
+stop(Groups) ->
+    lists:foreach(fun bench_group:stop/1, maps:values(Groups)).
 
 %% Internals: the experiments.
 
--spec measure(cell(), pair()) -> map().
+-spec measure(cell(), bench_group:t()) -> map().
 measure(#{experiment := throughput} = Cell, Pair) ->
     throughput(Cell, Pair);
 measure(#{experiment := ack} = Cell, Pair) ->
@@ -142,13 +100,13 @@ measure(#{experiment := ping, milliseconds := Milliseconds, payload := Size} = C
 measure(#{experiment := dispatch} = Cell, #{a := A}) ->
     call(A, bench_dispatch, run, [Cell]).
 
-throughput(#{payload := Size} = Cell, #{a := A, b := B, module := Module}) ->
+throughput(#{payload := Size} = Cell, #{a := A, b := B, module := Module} = Pair) ->
     ok = call(B, bench_traffic, receive_start, [Cell]),
     _ = [ok = call(Node, bench_vm, reset_peak, []) || Node <- [A, B]],
-    Before = cpu_seconds(A, B),
+    Before = cpu_seconds(Pair),
     #{started_at := StartedAt, messages := Sent} = call(A, bench_traffic, send, [Module, Cell]),
     LastAt = await_all(B, Sent, 0, deadline()),
-    CpuSeconds = cpu_seconds(A, B) - Before,
+    CpuSeconds = cpu_seconds(Pair) - Before,
     Memory = lists:sum([call(Node, bench_vm, peak_mb, []) || Node <- [A, B]]),
     Latency = call(B, bench_traffic, receive_stop, []),
     Seconds = (LastAt - StartedAt) / 1.0e9,
@@ -162,16 +120,17 @@ throughput(#{payload := Size} = Cell, #{a := A, b := B, module := Module}) ->
         memory_mb => Memory
     }.
 
-acknowledged(#{payload := Size} = Cell, #{a := A, b := B, module := Module}) ->
+acknowledged(#{payload := Size} = Cell, #{a := A, b := B, module := Module} = Pair) ->
     ok = call(B, bench_ack, receive_start, [Module, Cell]),
-    Before = cpu_seconds(A, B),
+    Before = cpu_seconds(Pair),
     Done = call(A, bench_ack, send, [Module, Cell]),
     #{started_at := StartedAt, ended_at := EndedAt, sent := Sent, acknowledged := Count} = Done,
     _LastAt = await_all(B, Sent, 0, deadline()),
-    CpuSeconds = cpu_seconds(A, B) - Before,
+    CpuSeconds = cpu_seconds(Pair) - Before,
     Latency = call(B, bench_traffic, receive_stop, []),
     Seconds = (EndedAt - StartedAt) / 1.0e9,
     Latency#{
+        relayed => is_relayed(Cell, Pair),
         sent => Sent,
         acknowledged => Count,
         seconds => Seconds,
@@ -179,6 +138,12 @@ acknowledged(#{payload := Size} = Cell, #{a := A, b := B, module := Module}) ->
         mb_per_s => Count * Size / Seconds / 1.0e6,
         cpu_s => CpuSeconds
     }.
+
+%% Whether the pair are still no neighbours.
+is_relayed(#{overlay := Overlay}, #{a := A, module := bench_ours}) when Overlay =/= full_mesh ->
+    call(A, bench_ours, is_distant, []);
+is_relayed(_Cell, _Group) ->
+    false.
 
 await_all(B, Sent, Before, Deadline) ->
     case call(B, bench_traffic, received, []) of
@@ -200,5 +165,5 @@ await_all(B, Sent, Before, Deadline) ->
 deadline() ->
     erlang:monotonic_time(millisecond) + ?STALL_MS.
 
-cpu_seconds(A, B) ->
-    lists:sum([call(Node, bench_vm, cpu_seconds, []) || Node <- [A, B]]).
+cpu_seconds(#{nodes := Nodes}) ->
+    lists:sum([call(Node, bench_vm, cpu_seconds, []) || Node <- Nodes]).

@@ -5,14 +5,24 @@
 -export([start/2]).
 -export([connect/0]).
 -export([send/4]).
+%% For groups with a partial view.
+-export([set_peer/1]).
+-export([distant/0]).
+-export([is_distant/0]).
 
 -define(TIMEOUT_MS, 30000).
 -define(LOOK_MS, 5).
 
 %% @private
--spec start(bench_system:address(), bench_system:address()) -> ok.
-start(#{name := Self, ip := Ip, port := Port}, #{name := Peer, ip := PeerIp, port := PeerPort}) ->
-    ok = bench_system:set_peer(atom_to_binary(Peer)),
+-spec start(bench_system:address(), [bench_system:address(), ...]) -> ok.
+start(#{name := Self, ip := Ip, port := Port}, [#{name := Peer} | _] = Others) ->
+    ok = set_peer(Peer),
+    Overlay = bench_system:overlay(),
+    Seeds = [
+        partisan_peer:new(atom_to_binary(Name), OtherIp, OtherPort)
+     || #{name := Name, ip := OtherIp, port := OtherPort} <- seeds(Overlay, Others)
+    ],
+    ok = persistent_term:put(?MODULE, [atom_to_binary(Name) || #{name := Name} <- Others]),
     ok = partisan_config:set(#{
         name => atom_to_binary(Self),
         cluster => <<"bench">>,
@@ -20,15 +30,38 @@ start(#{name := Self, ip := Ip, port := Port}, #{name := Peer, ip := PeerIp, por
         host => Ip,
         listen_ip => Ip,
         listen_port => Port,
-        overlay => {full_mesh, #{}},
+        replicas => length(Others) + 1,
+        overlay => {Overlay, options(Overlay)},
         channels => [
             #{name => Name, parallelism => Lanes}
          || {Name, Lanes} <- bench_system:channels()
         ],
-        seeds => [partisan_peer:new(atom_to_binary(Peer), PeerIp, PeerPort)]
+        seeds => Seeds
     }),
     {ok, _} = application:ensure_all_started(partisan),
     ok.
+
+%% The first node is the contact of all others, and the server.
+seeds(full_mesh, Others) -> Others;
+seeds(_Partial, [First | _]) -> [First].
+
+options(client_server) -> #{servers => [<<"a">>]};
+options(_) -> #{}.
+
+%% @doc Sets the peer of `send/4'.
+-spec set_peer(atom()) -> ok.
+set_peer(Name) ->
+    bench_system:set_peer(atom_to_binary(Name)).
+
+%% @doc The others that are no neighbours.
+-spec distant() -> [atom()].
+distant() ->
+    [binary_to_atom(Name) || Name <- persistent_term:get(?MODULE) -- partisan:neighbours()].
+
+%% @doc Whether the peer is none.
+-spec is_distant() -> boolean().
+is_distant() ->
+    not lists:member(bench_system:peer(), partisan:neighbours()).
 
 %% @private
 -spec connect() -> ok.
@@ -36,7 +69,7 @@ connect() ->
     connect(erlang:monotonic_time(millisecond) + ?TIMEOUT_MS).
 
 connect(Deadline) ->
-    case partisan:neighbours() =:= [bench_system:peer()] of
+    case is_connected(bench_system:overlay()) of
         true ->
             ok;
         false ->
@@ -44,6 +77,9 @@ connect(Deadline) ->
             timer:sleep(?LOOK_MS),
             connect(Deadline)
     end.
+
+is_connected(full_mesh) -> distant() =:= [];
+is_connected(_Partial) -> partisan:joined() andalso partisan:neighbours() =/= [].
 
 %% @private
 -spec send(bench_system:channel(), integer(), atom(), bench_system:message()) -> ok.

@@ -19,8 +19,8 @@
 -define(WINDOW, 32).
 
 %% @private
--spec start(bench_system:address(), bench_system:address()) -> ok.
-start(#{ip := Ip, port := Port}, Peer) ->
+-spec start(bench_system:address(), [bench_system:address(), ...]) -> ok.
+start(#{ip := Ip, port := Port}, [Peer | _]) ->
     ok = bench_system:set_peer(Peer),
     Receivers = bench_system:receivers(),
     Indexed = maps:from_list(lists:zip(Receivers, lists:seq(1, length(Receivers)))),

@@ -1,11 +1,13 @@
-%%% @doc The behaviour of a messaging system under comparison, between two virtual machines.
+%%% @doc The behaviour of a messaging system under comparison, between two or more virtual machines,
+%%% of which two are measured.
 %%%
 %%% All carry the same message to the same registered process, `{bench, Seq, SentAt, Payload}', so
 %%% that senders and receivers are the same code ({@link bench_traffic}).
 -module(bench_system).
 
 -export([channels/0]).
--export([set_channels/1]).
+-export([overlay/0]).
+-export([configure/2]).
 -export([receivers/0]).
 -export([receiver/1]).
 -export([sender/1]).
@@ -18,16 +20,18 @@
 -type address() :: #{name := atom(), ip := inet:ip4_address(), port := inet:port_number()}.
 %% For example lanes_16.
 -type channel() :: atom().
+-type overlay() :: full_mesh | hyparview | client_server.
 %% When it was sent, by the machine's clock, see `now/0'.
 -type message() ::
     {bench, Seq :: pos_integer(), SentAt :: integer(), Payload :: binary()}.
--export_type([address/0, channel/0, message/0]).
+-export_type([address/0, channel/0, overlay/0, message/0]).
 
-%% Prepares this virtual machine for connections from the other one.
--callback start(Self :: address(), Peer :: address()) -> ok.
-%% Connects to the other one, which is ready.
+%% Prepares this virtual machine for connections from the others. The first of them is the peer of
+%% `send/4'.
+-callback start(Self :: address(), Others :: [address(), ...]) -> ok.
+%% Connects to the others, which are ready.
 -callback connect() -> ok.
-%% Sends to a registered process of the other one; blocks while the path is full. Messages of one
+%% Sends to a registered process of the peer; blocks while the path is full. Messages of one
 %% key stay in order.
 -callback send(channel(), Key :: integer(), Receiver :: atom(), message()) -> ok.
 
@@ -36,10 +40,16 @@
 channels() ->
     persistent_term:get({?MODULE, channels}, [{lanes_1, 1}, {lanes_16, 16}, {bulk, 1}, {ping, 1}]).
 
-%% @doc Sets other channels, before `start/2'.
--spec set_channels([{channel(), Lanes :: pos_integer()}]) -> ok.
-set_channels(Channels) ->
-    persistent_term:put({?MODULE, channels}, Channels).
+%% @doc The overlay of a system that has one.
+-spec overlay() -> overlay().
+overlay() ->
+    persistent_term:get({?MODULE, overlay}, full_mesh).
+
+%% @doc Sets channels and overlay, before `start/2'.
+-spec configure([{channel(), Lanes :: pos_integer()}], overlay()) -> ok.
+configure(Channels, Overlay) ->
+    ok = persistent_term:put({?MODULE, channels}, Channels),
+    persistent_term:put({?MODULE, overlay}, Overlay).
 
 %% @doc The registered names of receivers, those of acknowledgements included.
 -spec receivers() -> [atom()].

@@ -31,9 +31,10 @@ there_are_not_enough_messages_for_all_actors_test() ->
 
 channels_may_be_set_test() ->
     Default = bench_system:channels(),
-    ok = bench_system:set_channels([{lanes_4, 4}]),
+    ok = bench_system:configure([{lanes_4, 4}], hyparview),
     ?assertEqual([{lanes_4, 4}], bench_system:channels()),
-    ok = bench_system:set_channels(Default).
+    ?assertEqual(hyparview, bench_system:overlay()),
+    ok = bench_system:configure(Default, full_mesh).
 
 run(Changed) ->
     Load = #{pairs => 4, payload => 1024, messages => 100, milliseconds => 60000},

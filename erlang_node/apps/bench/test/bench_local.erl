@@ -27,7 +27,7 @@ most() ->
 channels() ->
     lists:sort([{Key, Channel} || [Key, Channel] <- ets:match(?MODULE, {{used, '$1', '$2'}})]).
 
--spec start(bench_system:address(), bench_system:address()) -> ok.
+-spec start(bench_system:address(), [bench_system:address(), ...]) -> ok.
 start(_, _) -> ok.
 
 -spec connect() -> ok.
