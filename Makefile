@@ -164,6 +164,10 @@ bench-runtime: bootstrap ## Compare the runtime with Distributed Erlang and raw 
 bench-reply: bootstrap ## Compare ways in which a server may answer a call: inline, spawned, pool, read (OUT=DIRECTORY; QUICK=1: fewer points)
 	$(PY) -m scale_tests reply $(if $(OUT),--out $(OUT))
 
+.PHONY: bench-ring
+bench-ring: bootstrap ## Repeat the published echo, key-value and message benchmarks on three systems; as root; resumable (PLAN=1: its length; OUT=DIRECTORY; QUICK=1: fewer points)
+	$(PY) -m scale_tests ring $(if $(filter 1,$(PLAN)),--plan) $(if $(OUT),--out $(OUT))
+
 .PHONY: bench-interposition
 bench-interposition: bootstrap ## Measure what fault injection costs when it is off, compared with an earlier revision (BASE=REVISION; QUICK=1: fewer pairs)
 	$(PY) -m scale_tests interposition $(if $(BASE),--base $(BASE))

@@ -1,7 +1,7 @@
 """Messaging systems under comparison: the Erlang application `bench` on a wire.
 
-A benchmark makes jobs; `run` has `bench_driver` measure them, each on a group of virtual machines of
-its system, and yields a cell for each.
+A benchmark makes jobs; `run` has `bench_driver` measure them, each on a group of virtual machines
+of its system, and yields a cell for each.
 """
 
 from __future__ import annotations

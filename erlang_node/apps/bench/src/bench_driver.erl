@@ -3,6 +3,7 @@
 -module(bench_driver).
 
 -export([main/1]).
+-export([run/2]).
 
 -import(bench_group, [call/4]).
 
@@ -11,7 +12,7 @@
 -define(LOOK_MS, 10).
 
 -type cell() :: #{
-    experiment := throughput | ack | ping | dispatch, system := atom(), atom() => term()
+    experiment := throughput | ack | ring | ping | dispatch, system := atom(), atom() => term()
 }.
 -type plan() :: #{
     hosts := [bench_group:host()],
@@ -26,7 +27,7 @@
 -spec main([File :: string()]) -> no_return().
 main([File]) ->
     {ok, [Plan]} = file:consult(File),
-    {Pid, Monitor} = spawn_monitor(fun() -> run(Plan) end),
+    {Pid, Monitor} = spawn_monitor(fun() -> run(Plan, fun print/1) end),
     receive
         {'DOWN', Monitor, process, Pid, normal} ->
             halt(0);
@@ -35,24 +36,31 @@ main([File]) ->
             halt(1)
     end.
 
-%% Internals.
-
--spec run(plan()) -> ok.
-run(#{cells := Cells} = Plan) ->
-    Groups = lists:foldl(fun(Cell, Groups) -> run(Cell, Groups, Plan) end, #{}, Cells),
-    stop(Groups).
-
-run(#{system := Label} = Cell, Groups, Plan) ->
-    case Groups of
-        #{Label := #{a := A} = Group} ->
+%% @doc Runs a plan; the function is called with each cell and its figures.
+-spec run(plan(), fun((map()) -> ok)) -> ok.
+run(#{cells := Cells} = Plan, Report) ->
+    Groups = lists:foldl(
+        fun(#{system := Label} = Cell, Before) ->
+            #{Label := #{a := A} = Group} = After = with_group(Label, Before, Plan),
             Release = call(A, erlang, system_info, [otp_release]),
             Figures = (measure(Cell, Group))#{otp => list_to_binary(Release)},
-            io:format("~ts~n", [node_json:encode(maps:merge(Cell, Figures))]),
-            Groups;
-        #{} ->
-            Others = kept(Groups, Plan),
-            run(Cell, Others#{Label => start(Label, Plan)}, Plan)
-    end.
+            ok = Report(maps:merge(Cell, Figures)),
+            After
+        end,
+        #{},
+        Cells
+    ),
+    stop(Groups).
+
+%% Internals.
+
+print(Cell) ->
+    io:format("~ts~n", [node_json:encode(Cell)]).
+
+with_group(Label, Groups, _Plan) when is_map_key(Label, Groups) ->
+    Groups;
+with_group(Label, Groups, Plan) ->
+    (kept(Groups, Plan))#{Label => start(Label, Plan)}.
 
 kept(Groups, #{alive := one}) ->
     ok = stop(Groups),
@@ -65,10 +73,7 @@ start(Label, #{hosts := Hosts, systems := Systems}) ->
     Count = maps:get(nodes, System, 2),
     Names = [list_to_atom([$a + I]) || I <- lists:seq(0, Count - 1)],
     Number = length([L || L <- maps:keys(Systems), L < Label]),
-    #{b := B, module := Module} =
-        Group = bench_group:start(Names, System, lists:sublist(Hosts, Count), Number),
-    ok = call(B, bench_ping, echo_start, [Module]),
-    Group.
+    bench_group:start(Names, System, lists:sublist(Hosts, Count), Number).
 
 stop(Groups) ->
     lists:foreach(fun bench_group:stop/1, maps:values(Groups)).
@@ -80,8 +85,11 @@ measure(#{experiment := throughput} = Cell, Pair) ->
     throughput(Cell, Pair);
 measure(#{experiment := ack} = Cell, Pair) ->
     acknowledged(Cell, Pair);
+measure(#{experiment := ring} = Cell, Group) ->
+    ring(Cell, Group);
 measure(#{experiment := ping, milliseconds := Milliseconds, payload := Size} = Cell, Pair) ->
-    #{a := A, module := Module} = Pair,
+    #{a := A, b := B, module := Module} = Pair,
+    ok = call(B, bench_ping, echo_start, [Module]),
     _Warm = call(A, bench_ping, measure, [Module, Size, 200]),
     Idle = call(A, bench_ping, measure, [Module, Size, Milliseconds]),
     % The bulk starts before the pings and lasts until after them.
@@ -138,6 +146,58 @@ acknowledged(#{payload := Size} = Cell, #{a := A, b := B, module := Module} = Pa
         mb_per_s => Count * Size / Seconds / 1.0e6,
         cpu_s => CpuSeconds
     }.
+
+%% The ring is this cell's alone.
+ring(#{service := Service, milliseconds := Milliseconds, payload := Size} = Cell, Group) ->
+    #{nodes := [First | _] = Nodes, names := Names, module := Module} = Group,
+    Partitions = maps:get(partitions, Cell),
+    Transport = transport(Module),
+    _ = [
+        ok = call(Node, bench_ring, start, [Transport, Name, Partitions, Cell])
+     || {Node, Name} <- lists:zip(Nodes, Names)
+    ],
+    ok = call(First, bench_ring, plan, [Service, Names, Partitions]),
+    ok = await_settled(Service, Nodes, deadline()),
+    Before = cpu_seconds(Group),
+    Until = bench_system:now() + Milliseconds * 1_000_000,
+    Running = [
+        bench_worker:start(fun() -> call(Node, bench_ring, run, [Cell, Until]) end)
+     || Node <- Nodes
+    ],
+    Done = [bench_worker:await(Run) || Run <- Running],
+    CpuSeconds = cpu_seconds(Group) - Before,
+    _ = [ok = call(Node, bench_ring, stop, [Service]) || Node <- Nodes],
+    Sum = fun(Key) -> lists:sum([maps:get(Key, Figures) || Figures <- Done]) end,
+    [One | Others] = [Counts || #{latency := Counts} <- Done],
+    Latency = lists:foldl(fun(A, B) -> lists:zipwith(fun erlang:'+'/2, A, B) end, One, Others),
+    Rate = Sum(done) * 1000 / Milliseconds,
+    #{
+        ops_per_s => Rate,
+        mb_per_s => Rate * Size / 1.0e6,
+        p50_ms => bench_histogram:percentile_of(Latency, 0.5),
+        p99_ms => bench_histogram:percentile_of(Latency, 0.99),
+        found => share(Sum(found), Sum(reads_done)),
+        timeouts => Sum(timeouts),
+        refused => Sum(refused),
+        cpu_s => CpuSeconds
+    }.
+
+transport(bench_ours) -> ring_partisan;
+transport(bench_disterl) -> bench_ring_disterl;
+transport(bench_ring_raw) -> bench_ring_raw.
+
+share(_Part, 0) -> null;
+share(Part, Whole) -> Part / Whole.
+
+await_settled(Service, Nodes, Deadline) ->
+    case lists:all(fun(Node) -> call(Node, bench_ring, is_settled, [Service]) end, Nodes) of
+        true ->
+            ok;
+        false ->
+            erlang:monotonic_time(millisecond) < Deadline orelse error(ring_not_settled),
+            timer:sleep(?LOOK_MS),
+            await_settled(Service, Nodes, Deadline)
+    end.
 
 %% Whether the pair are still no neighbours.
 is_relayed(#{overlay := Overlay}, #{a := A, module := bench_ours}) when Overlay =/= full_mesh ->

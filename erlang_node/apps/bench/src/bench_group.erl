@@ -29,7 +29,9 @@
     paths => [file:filename()]
 }.
 %% `a' and `b' are the measured pair: the first two in a full mesh, otherwise no neighbours.
--type t() :: #{a := pid(), b := pid(), nodes := [pid()], module := module()}.
+-type t() :: #{
+    a := pid(), b := pid(), nodes := [pid()], names := [atom()], module := module()
+}.
 -export_type([host/0, system/0, t/0]).
 
 %% @doc Starts a system in these places. Systems with different numbers can run at once.
@@ -53,7 +55,7 @@ start(Names, #{module := Module} = System, Hosts, Number) ->
     ],
     _ = [ok = call(Node, Module, connect, []) || Node <- Nodes],
     {A, B} = pair(Overlay, Nodes, Names),
-    #{a => A, b => B, nodes => Nodes, module => Module}.
+    #{a => A, b => B, nodes => Nodes, names => Names, module => Module}.
 
 %% @doc Ends them.
 -spec stop(t()) -> ok.

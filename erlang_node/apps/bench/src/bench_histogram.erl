@@ -6,6 +6,8 @@
 -export([new/0]).
 -export([add/2]).
 -export([percentile/2]).
+-export([counts/1]).
+-export([percentile_of/2]).
 
 %% Buckets per power of two, and its logarithm.
 -define(SUB, 32).
@@ -28,7 +30,16 @@ add(Histogram, Nanoseconds) ->
 %% @doc A quantile in milliseconds, for example of 0.99; `null' of an empty histogram.
 -spec percentile(t(), Share :: float()) -> float() | null.
 percentile(Histogram, Share) ->
-    Counts = [counters:get(Histogram, Slot) || Slot <- lists:seq(1, ?SLOTS)],
+    percentile_of(counts(Histogram), Share).
+
+%% @doc The count of each bucket, to be added to those of other histograms.
+-spec counts(t()) -> [non_neg_integer()].
+counts(Histogram) ->
+    [counters:get(Histogram, Slot) || Slot <- lists:seq(1, ?SLOTS)].
+
+%% @doc As `percentile/2', of sums of counts.
+-spec percentile_of([non_neg_integer()], Share :: float()) -> float() | null.
+percentile_of(Counts, Share) ->
     case lists:sum(Counts) of
         0 -> null;
         Total -> upper(slot_of_rank(ceil(Share * Total), Counts, 1)) / 1.0e6

@@ -14,6 +14,9 @@
 -export([start/2]).
 -export([connect/0]).
 -export([send/4]).
+%% For a ring over such sockets.
+-export([listen/3]).
+-export([open/4]).
 
 -define(BACKLOG, 64).
 -define(WINDOW, 32).
@@ -22,26 +25,38 @@
 -spec start(bench_system:address(), [bench_system:address(), ...]) -> ok.
 start(#{ip := Ip, port := Port}, [Peer | _]) ->
     ok = bench_system:set_peer(Peer),
-    Receivers = bench_system:receivers(),
-    Indexed = maps:from_list(lists:zip(Receivers, lists:seq(1, length(Receivers)))),
+    Names = bench_system:receivers(),
+    Indexed = maps:from_list(lists:zip(Names, lists:seq(1, length(Names)))),
     ok = persistent_term:put({?MODULE, receivers}, Indexed),
-    keep(fun() ->
-        {ok, Listen} = gen_tcp:listen(Port, [{ip, Ip}, {backlog, ?BACKLOG} | options()]),
-        {ok, fun() -> accept(Listen, list_to_tuple(Receivers)) end}
+    Receivers = list_to_tuple(Names),
+    listen(Ip, Port, fun(<<Index:16, Seq:64, SentAt:64, Payload/binary>>) ->
+        element(Index, Receivers) ! {bench, Seq, SentAt, Payload}
     end).
 
 %% @private
 -spec connect() -> ok.
 connect() ->
     #{ip := Ip, port := Port} = bench_system:peer(),
+    _ = [
+        ok = open(Ip, Port, Lanes, {?MODULE, Channel})
+     || {Channel, Lanes} <- bench_system:channels()
+    ],
+    ok.
+
+%% @doc Listens; the function is called with each frame, in its connection's process.
+-spec listen(inet:ip4_address(), inet:port_number(), fun((binary()) -> term())) -> ok.
+listen(Ip, Port, Deliver) ->
     keep(fun() ->
-        lists:foreach(
-            fun({Channel, Lanes}) ->
-                Sockets = [open(Ip, Port) || _ <- lists:seq(1, Lanes)],
-                persistent_term:put({?MODULE, Channel}, list_to_tuple(Sockets))
-            end,
-            bench_system:channels()
-        ),
+        {ok, Listen} = gen_tcp:listen(Port, [{ip, Ip}, {backlog, ?BACKLOG} | options()]),
+        {ok, fun() -> accept(Listen, Deliver) end}
+    end).
+
+%% @doc Opens so many connections, and stores their sockets as a persistent term, a tuple.
+-spec open(inet:ip4_address(), inet:port_number(), pos_integer(), Term :: term()) -> ok.
+open(Ip, Port, Lanes, Term) ->
+    keep(fun() ->
+        Sockets = [connected(Ip, Port) || _ <- lists:seq(1, Lanes)],
+        ok = persistent_term:put(Term, list_to_tuple(Sockets)),
         {ok, fun() -> timer:sleep(infinity) end}
     end).
 
@@ -55,7 +70,7 @@ send(Channel, Key, Receiver, {bench, Seq, SentAt, Payload}) ->
 
 %% Internals.
 
-open(Ip, Port) ->
+connected(Ip, Port) ->
     {ok, Socket} = gen_tcp:connect(Ip, Port, options()),
     Socket.
 
@@ -72,28 +87,28 @@ options() ->
         {low_watermark, 32768}
     ].
 
-accept(Listen, Receivers) ->
+accept(Listen, Deliver) ->
     {ok, Socket} = gen_tcp:accept(Listen),
     Reader = spawn_link(fun() ->
         receive
-            go -> read(Socket, Receivers)
+            go -> read(Socket, Deliver)
         end
     end),
     ok = gen_tcp:controlling_process(Socket, Reader),
     Reader ! go,
-    accept(Listen, Receivers).
+    accept(Listen, Deliver).
 
-read(Socket, Receivers) ->
+read(Socket, Deliver) ->
     ok = inet:setopts(Socket, [{active, ?WINDOW}]),
-    loop(Socket, Receivers).
+    loop(Socket, Deliver).
 
-loop(Socket, Receivers) ->
+loop(Socket, Deliver) ->
     receive
-        {tcp, Socket, <<Index:16, Seq:64, SentAt:64, Payload/binary>>} ->
-            element(Index, Receivers) ! {bench, Seq, SentAt, Payload},
-            loop(Socket, Receivers);
+        {tcp, Socket, Frame} ->
+            _ = Deliver(Frame),
+            loop(Socket, Deliver);
         {tcp_passive, Socket} ->
-            read(Socket, Receivers);
+            read(Socket, Deliver);
         {tcp_closed, Socket} ->
             ok
     end.

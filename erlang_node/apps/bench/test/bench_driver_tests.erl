@@ -1,0 +1,75 @@
+%% Cells on real virtual machines: a pair that are no neighbours, and a ring over each system.
+-module(bench_driver_tests).
+
+-include_lib("eunit/include/eunit.hrl").
+
+-define(MODULES, [bench_ours, bench_disterl, bench_ring_raw]).
+
+acknowledged_messages_are_relayed_between_nodes_that_are_no_neighbours_test_() ->
+    {timeout, 60, fun() ->
+        System = (system(bench_ours, [{lanes_1, 1}]))#{nodes => 3, overlay => client_server},
+        Cell = #{
+            experiment => ack,
+            system => ours,
+            overlay => client_server,
+            channel => lanes_1,
+            payload => 1024,
+            pairs => 2,
+            messages => 20,
+            milliseconds => 30000
+        },
+        [Figures] = run(#{ours => System}, [Cell]),
+        ?assertMatch(#{acknowledged := 20, sent := 20, relayed := true}, Figures)
+    end}.
+
+rings_test_() ->
+    [
+        {atom_to_list(Module),
+            {timeout, 120, fun() ->
+                Channels = [{vnode, 2}, {handoff, 1}, {default, 1}],
+                Systems = #{one => (system(Module, Channels))#{nodes => 3}},
+                [Warm, Echo] = run(Systems, [store(), echo()]),
+                ?assertMatch(#{found := 1.0, timeouts := 0, refused := 0}, Warm),
+                ?assertMatch(#{found := null, timeouts := 0, refused := 0}, Echo),
+                [?assert(Rate > 0) || #{ops_per_s := Rate} <- [Warm, Echo]],
+                [?assert(P99 > 0) || #{p99_ms := P99} <- [Warm, Echo]]
+            end}}
+     || Module <- ?MODULES
+    ].
+
+store() ->
+    (cell(kvs))#{values => warm, reads => digest, storage_ms => 1}.
+
+echo() ->
+    cell(echo).
+
+cell(Service) ->
+    #{
+        experiment => ring,
+        system => one,
+        service => Service,
+        partitions => 6,
+        payload => 2048,
+        actors => 2,
+        milliseconds => 300
+    }.
+
+run(Systems, Cells) ->
+    Self = self(),
+    % Addresses that no other test run has.
+    {Second, Third} = {rand:uniform(250), rand:uniform(250)},
+    Hosts = [#{ip => {127, Second, Third, I}, command => []} || I <- [1, 2, 3]],
+    Report = fun(Figures) ->
+        Self ! {figures, Figures},
+        ok
+    end,
+    ok = bench_driver:run(#{hosts => Hosts, systems => Systems, cells => Cells}, Report),
+    [
+        receive
+            {figures, Figures} -> Figures
+        end
+     || _ <- Cells
+    ].
+
+system(Module, Channels) ->
+    #{module => Module, arguments => [], environment => [], channels => Channels}.

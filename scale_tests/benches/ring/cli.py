@@ -1,0 +1,112 @@
+"""`python -m scale_tests ring`: echo, a key-value store and acknowledged messages, as published.
+
+Three systems in turns: this runtime, Distributed Erlang and raw sockets, under the same ring. A
+cell that is done is kept in DIRECTORY/cells.jsonl and not measured again; remove the file to do so.
+`--plan` prints how long it takes and measures nothing. `QUICK=1` takes fewer points. Needs root.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from functools import partial
+from itertools import groupby
+from typing import Any
+
+from scale_tests import otp
+from scale_tests.benches.ring import pictures, report
+from scale_tests.benches.ring import plan as plans
+from scale_tests.benches.ring.plan import Cell
+from scale_tests.host.wire import WireError, wire
+from scale_tests.measure import drawing, systems, versions
+from scale_tests.measure.bench import Bench, Session
+
+KEPT = (
+    *("ops_per_s", "mb_per_s", "p50_ms", "p99_ms", "found", "timeouts", "refused", "cpu_s"),
+    *("relayed", "otp", "congestion", "flags", "emulator_flags"),
+)
+"""Figures and circumstances of a cell."""
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """The options that are its own."""
+    parser.add_argument("--plan", action="store_true", help="print how long it takes")
+    parser.add_argument("--report", action="store_true", help="the page of what is done")
+    parser.add_argument("--services", type=lambda text: text.split(","), default=())
+
+
+def _measure(session: Session) -> int:
+    wanted = session.options
+    planned = [
+        cell
+        for cell in plans.plan(quick=session.quick)
+        if cell.service in (wanted.services or ("ack", "echo", "kvs"))
+    ]
+    done = _done(session)
+    todo = [cell for cell in planned if _find(cell, done) is None]
+    session.say(
+        f"{len(planned)} cells, {plans.seconds(planned) / 60:.0f} minutes in all; "
+        f"{len(planned) - len(todo)} are done, {plans.seconds(todo) / 60:.0f} minutes are left"
+    )
+    if wanted.plan:
+        return 0
+    if todo and not wanted.report:
+        otp.compile_runtime()
+        done += list(_run(todo, session))
+    cells = [found for cell in planned if (found := _find(cell, done)) is not None]
+    return session.conclude(
+        cells,
+        versions=versions.of_machine(cell["otp"] for cell in cells),
+        config={"partitions": plans.PARTITIONS, "messages": plans.MESSAGES},
+        complete=len(cells) == len(planned),
+    )
+
+
+BENCH = Bench(
+    name="ring",
+    document="bench-ring",
+    about=__doc__,
+    measure=_measure,
+    report=report,
+    draw=partial(drawing.draw, pictures.PICTURES),
+    page=report.page,
+    options=options,
+    expected=(WireError,),
+    interrupted=": the same command continues with the cells that are not done.",
+)
+main = BENCH.main
+
+
+def _done(session: Session) -> list[dict[str, Any]]:
+    file = session.directory / "cells.jsonl"
+    return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+
+
+def _find(cell: Cell, done: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
+    return next((found for found in done if cell.is_of(found)), None)
+
+
+def _run(todo: Sequence[Cell], session: Session) -> Iterator[dict[str, Any]]:
+    """Measures the cells; yields each when it is written."""
+    started, file = time.monotonic(), session.directory / "cells.jsonl"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    whole, passed, number = plans.seconds(todo), 0.0, 0
+    for (is_ack, rtt_ms, window, _), group in groupby(todo, key=lambda cell: cell.place):
+        cells = list(group)
+        size = None if window == "default" else int(str(window))
+        ends = max(cell.nodes for cell in cells)
+        with wire(float(str(rtt_ms)), "reno", ends=ends, window=size) as line:
+            jobs = [cell.job() for cell in cells]
+            found = systems.run(line, jobs, alive="all" if is_ack else "one")
+            for cell, figures in zip(cells, found, strict=True):
+                kept = {"found": None, "timeouts": 0, "refused": 0, "relayed": False, **figures}
+                row = asdict(cell) | {key: kept[key] for key in KEPT}
+                with file.open("a") as out:
+                    out.write(json.dumps(row) + "\n")
+                number, passed = number + 1, passed + cell.cost
+                left = (time.monotonic() - started) * (whole - passed) / passed
+                session.say(f"[{number}/{len(todo)}, {left / 60:.0f} min left] {report.line(row)}")
+                yield row

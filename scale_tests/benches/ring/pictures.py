@@ -1,0 +1,66 @@
+"""The pictures of a run, next to the published figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from scale_tests.benches.ring import report
+from scale_tests.benches.ring.plan import KB, LANES, MB, MOST, WINDOW
+from scale_tests.measure.drawing import Picture, legend_below, panels
+from scale_tests.measure.pictures import BLUE, GREEN, GREY, ORANGE, VERMILION
+
+Cell = dict[str, Any]
+
+
+def _ratios(service: str, figure: Figure, cells: Sequence[Cell]) -> bool:
+    """Operations over those of Distributed Erlang against actors, a panel for each line."""
+    own = [
+        cell for cell in cells if cell["service"] == service and cell["values"] in (None, "cold")
+    ]
+    own = [cell for cell in own if cell["reads"] in (None, "full")]
+    own = [c for c in own if c["storage_ms"] in (None, 1) and c["overlay"] == "full_mesh"]
+    places = [(rtt, size) for rtt in (1, 20) for size in (512 * KB, 8 * MB)]
+    if not own:
+        return False
+    for axes, (rtt, size) in zip(panels(figure, len(places)), places, strict=True):
+        here = [cell for cell in own if (cell["rtt_ms"], cell["payload"]) == (rtt, size)]
+        for window, style in (("default", "-"), (WINDOW, "--")):
+            for system, name, colour in (("ours", "this runtime", BLUE), ("raw", "raw", GREY)):
+                curve = []
+                for actors in sorted({cell["actors"] for cell in here}):
+                    at = [c for c in here if (c["window"], c["actors"]) == (window, actors)]
+                    found = report.ratio(
+                        report.select(at, system, LANES), report.select(at, "disterl")
+                    )
+                    if found:
+                        curve.append((actors, found.median))
+                if curve:
+                    windows = "default windows" if window == "default" else "256 KiB windows"
+                    label = f"{name}, {windows}"
+                    axes.plot(*zip(*curve, strict=True), "o" + style, color=colour, label=label)
+        if published := report.PUBLISHED.get((service, rtt, size)):
+            axes.plot(MOST, published, "*", color=ORANGE, markersize=13, label="published")
+        if target := report.TARGETS.get((service, rtt, size)):
+            axes.plot(MOST, target, "_", color=GREEN, markersize=16, label="target")
+        axes.axhline(1, color=VERMILION, linewidth=1, label="Distributed Erlang")
+        axes.set_xscale("log", base=2)
+        axes.set_yscale("log")
+        axes.set_xlabel("actors a node")
+        axes.set_title(f"{'8 MB' if size == 8 * MB else '512 KB'}, RTT {rtt} ms", loc="left")
+    figure.axes[0].set_ylabel("operations over those of\nDistributed Erlang in the same run")
+    legend_below(figure)
+    return True
+
+
+PICTURES = tuple(
+    Picture(name=name, title=title, plot=partial(_ratios, name), size=(12, 4.5))
+    for name, title in (
+        ("echo", "Echo on a ring of three nodes, over Distributed Erlang"),
+        ("kvs", "Key-value store on a ring of three nodes, cold, over Distributed Erlang"),
+        ("ack", "A message and its acknowledgement, over Distributed Erlang"),
+    )
+)

@@ -1,0 +1,230 @@
+"""From cells to ratios, targets, tables and a page."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from scale_tests.benches.ring.plan import KB, LANES, MB, MOST, SYSTEMS, WINDOW
+from scale_tests.measure.checks import Check, at_least
+from scale_tests.measure.page import (
+    Page,
+    Picture,
+    Section,
+    Table,
+    circumstances,
+    run_title,
+    targets_section,
+)
+from scale_tests.measure.spread import Spread, short
+
+Cell = dict[str, Any]
+Point = tuple[Any, ...]
+
+POINT = (
+    *("service", "overlay", "values", "reads", "storage_ms", "window"),
+    *("rtt_ms", "payload", "actors"),
+)
+"""The keys on which a comparison of systems depends, next to lanes and channels."""
+
+PUBLISHED = {
+    ("echo", 1, 512 * KB): 1.01,
+    ("echo", 1, 8 * MB): 3.10,
+    ("echo", 20, 512 * KB): 7.21,
+    ("echo", 20, 8 * MB): 34.96,
+    ("kvs", 1, 512 * KB): 0.96,
+    ("kvs", 1, 8 * MB): 1.4,
+    ("kvs", 20, 512 * KB): 1.8,
+    ("kvs", 20, 8 * MB): 95.0,
+    ("ack", 1, 512 * KB): 1.9,
+    ("ack", 1, 8 * MB): 3.7,
+    ("ack", 20, 512 * KB): 13.4,
+}
+"""Over Distributed Erlang, with 128 actors and 16 connections, by Partisan's authors, on other
+machines with an OTP of 2018. The store at 20 ms and 8 MB: 95 operations a second, next to one in
+120 s."""
+
+TARGETS = {
+    ("echo", 1, 512 * KB): 1.01,
+    ("echo", 1, 8 * MB): 1.5,
+    ("echo", 20, 512 * KB): 7.21,
+    ("echo", 20, 8 * MB): 10.0,
+    ("kvs", 1, 512 * KB): 1.0,
+    ("kvs", 1, 8 * MB): 1.4,
+    ("kvs", 20, 512 * KB): 1.8,
+    ("kvs", 20, 8 * MB): 20.0,
+}
+"""At 1 ms with default windows, at 20 ms with those of 256 KiB."""
+
+OF_RAW = 0.85
+
+
+def points(cells: Sequence[Cell]) -> dict[Point, list[Cell]]:
+    """The cells by their point, in order."""
+    found: dict[Point, list[Cell]] = {}
+    for cell in cells:
+        found.setdefault(tuple(cell[key] for key in POINT), []).append(cell)
+    return found
+
+
+def select(cells: Sequence[Cell], system: str, lanes: int = LANES, channels: int = 0) -> list[Cell]:
+    """The repetitions of a system at a point, in order; Distributed Erlang's at any of lanes."""
+    wanted = (1, 0) if system == "disterl" else (lanes, channels)
+    found = [c for c in cells if c["system"] == system and (c["lanes"], c["channels"]) == wanted]
+    return sorted(found, key=lambda cell: int(cell["repetition"]))
+
+
+def ratio(over: Sequence[Cell], under: Sequence[Cell]) -> Spread | None:
+    """The ratio of operations a second of each repetition; None where one was not measured.
+
+    A system that completes nothing counts as half an operation in its time.
+    """
+    pairs = list(zip(over, under, strict=False))
+    return Spread.of(_rate(a) / _rate(b) for a, b in pairs) if pairs else None
+
+
+def _rate(cell: Cell) -> float:
+    return float(cell["ops_per_s"]) or 0.5 / float(cell["seconds"])
+
+
+def checks(cells: Sequence[Cell]) -> list[Check]:
+    """The targets, with the ceiling of raw sockets next to one that is missed."""
+    found, least = [], []
+    for point, own in points(cells).items():
+        at = dict(zip(POINT, point, strict=True))
+        if at["service"] == "ack" or at["actors"] != MOST:
+            continue
+        ours, others, raw = (select(own, system) for system in SYSTEMS)
+        over, ceiling, of_raw = ratio(ours, others), ratio(raw, others), ratio(ours, raw)
+        place = (at["service"], at["rtt_ms"], at["payload"])
+        if over and at["window"] == "default":
+            least.append((over.median, _where(at)))
+        is_far = at["rtt_ms"] > 1
+        is_target = (at["window"] == WINDOW) == is_far and at["reads"] in (None, "full")
+        if over and is_target and at["storage_ms"] in (None, 1):
+            value = TARGETS[place]
+            shown = str(over)
+            if over.median < value and ceiling:
+                shown += f"; raw sockets {ceiling}"
+            found.append(
+                at_least(f"{_where(at)}: over Distributed Erlang", over.median, value, shown=shown)
+            )
+        if of_raw and at["service"] == "echo":
+            name = f"{_where(at)}: of raw sockets"
+            found.append(at_least(name, of_raw.median, OF_RAW, shown=str(of_raw)))
+    if least:
+        worst, where = min(least)
+        name = "the least ratio over Distributed Erlang with default windows"
+        found.append(at_least(name, worst, 1.0, shown=f"{short(worst)}, {where}"))
+    return found
+
+
+def tables(cells: Sequence[Cell]) -> dict[str, Table]:
+    """A table for each service."""
+    titles = {
+        "echo": "Echo on a ring of three nodes",
+        "kvs": "Key-value store on a ring of three nodes",
+        "ack": "A message and its acknowledgement",
+    }
+    found = {
+        title: _table([c for c in cells if c["service"] == name], name)
+        for name, title in titles.items()
+    }
+    return {title: table for title, table in found.items() if table.rows}
+
+
+def _table(cells: Sequence[Cell], service: str) -> Table:
+    where = {
+        "echo": ("window", "rtt_ms", "payload", "actors"),
+        "kvs": ("values", "reads", "storage_ms", "window", "rtt_ms", "payload", "actors"),
+        "ack": ("overlay", "rtt_ms", "payload", "actors"),
+    }[service]
+    head = [*where, *(["lanes", "channels"] if service == "ack" else []), "published"]
+    head += ["over disterl", "of raw", "operations/s", "p50, ms", "p99, ms", "CPU, s"]
+    head += ["found", "timeouts"] if service == "kvs" else []
+    rows = []
+    for point, own in points(cells).items():
+        at = dict(zip(POINT, point, strict=True))
+        shapes = dict.fromkeys((c["lanes"], c["channels"]) for c in own if c["system"] == "ours")
+        for lanes, channels in shapes:
+            ours, others = (select(own, s, lanes, channels) for s in SYSTEMS[:2])
+            raw = select(own, "raw", channels or lanes)
+            trio = (ours, others, raw)
+            published = PUBLISHED.get((service, at["rtt_ms"], at["payload"]))
+            is_published = published and at["actors"] == MOST and LANES in (lanes, channels)
+            rows.append(
+                [
+                    *(_size(at[key]) if key == "payload" else str(at[key]) for key in where),
+                    *([str(lanes), str(channels or "-")] if service == "ack" else []),
+                    f"{published:g}" if is_published else "-",
+                    *(str(ratio(ours, other) or "-") for other in (others, raw)),
+                    *(_medians(trio, key) for key in ("ops_per_s", "p50_ms", "p99_ms", "cpu_s")),
+                    *(
+                        [_medians(trio, "found"), _medians(trio, "timeouts")]
+                        if service == "kvs"
+                        else []
+                    ),
+                ]
+            )
+    return Table(head=head, rows=rows)
+
+
+def page(meta: Mapping[str, Any], cells: Sequence[Cell], drawn: Sequence[Picture]) -> Page:
+    """The page of a run."""
+    extent = "" if meta.get("complete", True) else " **Not complete: some cells are not done.**"
+    text = f"{circumstances(meta, quick='fewer points and repetitions')}{extent}"
+    order = "Figures of several systems: this runtime / Distributed Erlang / raw sockets."
+    return Page(
+        title=run_title("make bench-ring", meta),
+        sections=[
+            Section(text=[text, order], parts=drawn),
+            targets_section(checks(cells), "Medians, with the least and the largest value."),
+            Section(title="Windows", text=_windows(cells)),
+            *(Section(title=title, parts=[table]) for title, table in tables(cells).items()),
+        ],
+    )
+
+
+def _windows(cells: Sequence[Cell]) -> list[str]:
+    """The bytes of a connection of Distributed Erlang in a round trip, from the echo cells."""
+    found = []
+    for point, own in points(cells).items():
+        at = dict(zip(POINT, point, strict=True))
+        disterl = select(own, "disterl")
+        if at["service"] == "echo" and at["rtt_ms"] > 1 and at["actors"] == MOST and disterl:
+            rate = statistics.median(float(cell["ops_per_s"]) for cell in disterl)
+            found.append(
+                f"{_where(at)}: Distributed Erlang carries {rate:.1f} echoes a second, of which "
+                f"two thirds cross the network, there and back, over six directed links: "
+                f"{rate * at['payload'] * 4 / 3 / 6 * at['rtt_ms'] / 1e6:.0f} KB for each link and "
+                "round trip."
+            )
+    return found
+
+
+def line(cell: Cell) -> str:
+    """A cell in one line."""
+    shape = f"{cell['channels']} channels" if cell["channels"] else f"{cell['lanes']} lanes"
+    at = {key: cell[key] for key in POINT}
+    p99 = "-" if cell["p99_ms"] is None else f"{cell['p99_ms']:.0f}"
+    return f"{_where(at)}, {cell['actors']} actors, {cell['system']}, {shape}: " + (
+        f"{cell['ops_per_s']:.1f} operations/s, p99 {p99} ms"
+    )
+
+
+def _where(at: Mapping[str, Any]) -> str:
+    parts = [at["service"], *([] if at["overlay"] == "full_mesh" else [at["overlay"]])]
+    if at["values"]:
+        parts += [at["values"], f"{at['reads']} reads", f"{at['storage_ms']} ms storage"]
+    window = "default windows" if at["window"] == "default" else f"{at['window'] // KB} KiB windows"
+    return ", ".join([*parts, f"{at['rtt_ms']} ms", _size(at["payload"]), window])
+
+
+def _size(payload: int) -> str:
+    return f"{payload // MB} MB" if payload >= MB else f"{payload // KB} KB"
+
+
+def _medians(systems: Sequence[Sequence[Cell]], key: str) -> str:
+    values = [[float(c[key]) for c in cells if c[key] is not None] for cells in systems]
+    return " / ".join(short(statistics.median(found)) if found else "-" for found in values)
