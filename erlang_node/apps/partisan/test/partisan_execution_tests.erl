@@ -33,7 +33,7 @@ allowed_test_() ->
 
 %% Two clients of one server, without a connection to each other.
 star_test_() ->
-    Star = ?ALLOWED#{overlay => {client_server, #{servers => [<<"node-1">>]}}},
+    Star = maps:put(overlay, {client_server, #{servers => [<<"node-1">>]}}, ?ALLOWED),
     {setup, fun() -> form(3, Star) end, fun partisan_test_cluster:stop/1, fun([_, A, B]) ->
         [
             {"through others: " ++ Title, {timeout, 60, fun() -> Test([A, B, none]) end}}
