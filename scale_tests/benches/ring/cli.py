@@ -23,10 +23,11 @@ from scale_tests.benches.ring.plan import Cell
 from scale_tests.host.wire import WireError, wire
 from scale_tests.measure import drawing, systems, versions
 from scale_tests.measure.bench import Bench, Session
+from scale_tests.measure.judge import linearizable
 
 KEPT = (
     *("ops_per_s", "mb_per_s", "p50_ms", "p99_ms", "found", "timeouts", "refused", "cpu_s"),
-    *("relayed", "otp", "congestion", "flags", "emulator_flags"),
+    *("relayed", "operations", "violations", "otp", "congestion", "flags", "emulator_flags"),
 )
 """Figures and circumstances of a cell."""
 
@@ -43,7 +44,7 @@ def _measure(session: Session) -> int:
     planned = [
         cell
         for cell in plans.plan(quick=session.quick)
-        if cell.service in (wanted.services or ("ack", "echo", "kvs"))
+        if cell.service in (wanted.services or ("ack", "history", "echo", "kvs"))
     ]
     done = _done(session)
     todo = [cell for cell in planned if _find(cell, done) is None]
@@ -99,11 +100,16 @@ def _run(todo: Sequence[Cell], session: Session) -> Iterator[dict[str, Any]]:
         size = None if window == "default" else int(str(window))
         ends = max(cell.nodes for cell in cells)
         with wire(float(str(rtt_ms)), "reno", ends=ends, window=size) as line:
-            jobs = [cell.job() for cell in cells]
+            history = session.directory / "history.jsonl"
+            jobs = [cell.job(history) for cell in cells]
             found = systems.run(line, jobs, alive="all" if is_ack else "one")
             for cell, figures in zip(cells, found, strict=True):
-                kept = {"found": None, "timeouts": 0, "refused": 0, "relayed": False, **figures}
-                row = asdict(cell) | {key: kept[key] for key in KEPT}
+                row = asdict(cell) | {key: figures.get(key) for key in KEPT}
+                row["timeouts"] = figures.get("timeouts", 0)
+                if cell.service == "history":
+                    (verdict,) = linearizable.judge([history])
+                    row |= {"keys": verdict.keys, "not_linearizable": [*verdict.wrong]}
+                    row["ops_per_s"] = figures["operations"] / cell.seconds
                 with file.open("a") as out:
                     out.write(json.dumps(row) + "\n")
                 number, passed = number + 1, passed + cell.cost

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 from scale_tests.measure.systems import DISTERL, OURS, RAW, Job, Settings, System
@@ -41,7 +42,8 @@ class Cell:
     """One measurement, by everything that it depends on. What it does not depend on is None."""
 
     service: str
-    """`ack`: a message and its acknowledgement, between two nodes; `echo` and `kvs`: of a ring."""
+    """`ack`: a message and its acknowledgement, between two nodes; `echo` and `kvs`: of a ring;
+    `history`: of the store, to be judged."""
     rtt_ms: int
     payload: int
     actors: int
@@ -80,8 +82,8 @@ class Cell:
         """Whether a measured cell is this one."""
         return all(key in done and done[key] == value for key, value in asdict(self).items())
 
-    def job(self) -> Job:
-        """The measurement, as the Erlang side is asked for it."""
+    def job(self, history: Path) -> Job:
+        """The measurement, as the Erlang side is asked for it; `history` is the file of one."""
         settings: Settings = {
             "payload": self.payload,
             "milliseconds": self.seconds * 1000,
@@ -95,6 +97,8 @@ class Cell:
         else:
             settings |= {"experiment": "ring", "service": self.service, "actors": self.actors}
             settings |= {"partitions": PARTITIONS}
+            if self.service == "history":
+                settings |= {"experiment": "history", "service": "kvs", "file": f"'{history}'"}
             for name in ("values", "reads", "storage_ms"):
                 if (value := getattr(self, name)) is not None:
                     settings[name] = value
@@ -152,15 +156,23 @@ def rings(*, quick: bool) -> list[Cell]:
     warm = replace(store, values="warm")
     places: list[Place] = [(1, "default"), (20, WINDOW)]
     targets = _at(places, [echo, store, warm], MOST)
+    history = replace(store, service="history", payload=0, actors=16, storage_ms=0)
     if quick:
-        return _turns([replace(cell, seconds=4) for cell in targets], 1)
+        return [
+            replace(history, seconds=4),
+            *_turns([replace(cell, seconds=4) for cell in targets], 1),
+        ]
     others = _at([(20, "default"), (1, WINDOW)], [echo, store, warm], MOST)
     digest = [replace(cell, reads="digest") for cell in (store, warm)]
     slow = [replace(cell, storage_ms=10) for cell in (store, warm)]
     others += _at(places, [*digest, *slow], MOST)
     for actors in ACTORS[:-1]:
         others += _at(places, [echo, store], actors)
-    return _turns(targets, 5) + _turns([replace(cell, seconds=10) for cell in others], 3)
+    return [
+        history,
+        *_turns(targets, 5),
+        *_turns([replace(cell, seconds=10) for cell in others], 3),
+    ]
 
 
 def seconds(cells: Iterable[Cell]) -> float:

@@ -93,7 +93,9 @@ def checks(cells: Sequence[Cell]) -> list[Check]:
     found, least = [], []
     for point, own in points(cells).items():
         at = dict(zip(POINT, point, strict=True))
-        if at["service"] == "ack" or at["actors"] != MOST:
+        if at["service"] == "history":
+            found += [_judged(cell) for cell in own]
+        if at["service"] not in ("echo", "kvs") or at["actors"] != MOST:
             continue
         ours, others, raw = (select(own, system) for system in SYSTEMS)
         over, ceiling, of_raw = ratio(ours, others), ratio(raw, others), ratio(ours, raw)
@@ -118,6 +120,13 @@ def checks(cells: Sequence[Cell]) -> list[Check]:
         name = "the least ratio over Distributed Erlang with default windows"
         found.append(at_least(name, worst, 1.0, shown=f"{short(worst)}, {where}"))
     return found
+
+
+def _judged(cell: Cell) -> Check:
+    wrong = len(cell["not_linearizable"])
+    name = f"{cell['operations']:,} operations on {cell['keys']} keys of the store, judged"
+    found = f"{cell['violations']} violations, {wrong} keys not linearizable (Porcupine)"
+    return Check(name=name, value=found, bar="none", ok=cell["violations"] == wrong == 0)
 
 
 def tables(cells: Sequence[Cell]) -> dict[str, Table]:

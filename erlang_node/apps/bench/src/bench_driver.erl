@@ -12,7 +12,9 @@
 -define(LOOK_MS, 10).
 
 -type cell() :: #{
-    experiment := throughput | ack | ring | ping | dispatch, system := atom(), atom() => term()
+    experiment := throughput | ack | ring | history | ping | dispatch,
+    system := atom(),
+    atom() => term()
 }.
 -type plan() :: #{
     hosts := [bench_group:host()],
@@ -87,6 +89,8 @@ measure(#{experiment := ack} = Cell, Pair) ->
     acknowledged(Cell, Pair);
 measure(#{experiment := ring} = Cell, Group) ->
     ring(Cell, Group);
+measure(#{experiment := history} = Cell, Group) ->
+    history(Cell, Group);
 measure(#{experiment := ping, milliseconds := Milliseconds, payload := Size} = Cell, Pair) ->
     #{a := A, b := B, module := Module} = Pair,
     ok = call(B, bench_ping, echo_start, [Module]),
@@ -147,10 +151,10 @@ acknowledged(#{payload := Size} = Cell, #{a := A, b := B, module := Module} = Pa
         cpu_s => CpuSeconds
     }.
 
-%% The ring is this cell's alone.
-ring(#{service := Service, milliseconds := Milliseconds, payload := Size} = Cell, Group) ->
+%% The ring is this cell's alone. The function runs in each virtual machine's worker.
+with_ring(#{service := Service, partitions := Partitions} = Cell, Group, Function) ->
     #{nodes := [First | _] = Nodes, names := Names, module := Module} = Group,
-    Partitions = maps:get(partitions, Cell),
+    #{milliseconds := Milliseconds} = Cell,
     Transport = transport(Module),
     _ = [
         ok = call(Node, bench_ring, start, [Transport, Name, Partitions, Cell])
@@ -161,12 +165,27 @@ ring(#{service := Service, milliseconds := Milliseconds, payload := Size} = Cell
     Before = cpu_seconds(Group),
     Until = bench_system:now() + Milliseconds * 1_000_000,
     Running = [
-        bench_worker:start(fun() -> call(Node, bench_ring, run, [Cell, Until]) end)
-     || Node <- Nodes
+        bench_worker:start(fun() -> Function(Number, Node, Until) end)
+     || {Number, Node} <- lists:zip(lists:seq(1, length(Nodes)), Nodes)
     ],
     Done = [bench_worker:await(Run) || Run <- Running],
     CpuSeconds = cpu_seconds(Group) - Before,
     _ = [ok = call(Node, bench_ring, stop, [Service]) || Node <- Nodes],
+    {Done, CpuSeconds}.
+
+%% What clients of the store saw, judged and written to a file for another judge.
+history(#{file := File} = Cell, Group) ->
+    {Seen, _} = with_ring(Cell, Group, fun(Number, Node, Until) ->
+        call(Node, bench_ring_history, run, [Number, Cell, Until])
+    end),
+    Events = lists:append(Seen),
+    ok = ring_registers:write(atom_to_list(File), Events),
+    #{operations => length(Events), violations => length(ring_history:check(Events))}.
+
+ring(#{milliseconds := Milliseconds, payload := Size} = Cell, Group) ->
+    {Done, CpuSeconds} = with_ring(Cell, Group, fun(_Number, Node, Until) ->
+        call(Node, bench_ring, run, [Cell, Until])
+    end),
     Sum = fun(Key) -> lists:sum([maps:get(Key, Figures) || Figures <- Done]) end,
     [One | Others] = [Counts || #{latency := Counts} <- Done],
     Latency = lists:foldl(fun(A, B) -> lists:zipwith(fun erlang:'+'/2, A, B) end, One, Others),

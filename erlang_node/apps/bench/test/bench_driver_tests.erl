@@ -37,6 +37,24 @@ rings_test_() ->
      || Module <- ?MODULES
     ].
 
+what_clients_of_the_store_saw_is_written_for_judges_test_() ->
+    {timeout, 120, fun() ->
+        File = string:trim(os:cmd("mktemp")),
+        Channels = [{vnode, 2}, {handoff, 1}, {default, 1}],
+        Cell = (cell(kvs))#{
+            experiment => history,
+            values => cold,
+            storage_ms => 0,
+            file => list_to_atom(File)
+        },
+        [#{operations := Operations, violations := 0}] =
+            run(#{one => (system(bench_ours, Channels))#{nodes => 3}}, [Cell]),
+        {ok, Text} = file:read_file(File),
+        ok = file:delete(File),
+        ?assert(Operations > 10),
+        ?assertEqual(Operations, length(binary:matches(Text, <<"\n">>)))
+    end}.
+
 store() ->
     (cell(kvs))#{values => warm, reads => digest, storage_ms => 1}.
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
+from pathlib import Path
 
 from scale_tests.benches.ring import plan, report
 from scale_tests.benches.ring.plan import KB, MB, Cell
 
+HISTORY = Path("history.jsonl")
 FULL, QUICK = plan.plan(quick=False), plan.plan(quick=True)
 
 
@@ -47,11 +49,11 @@ def test_pairs_that_are_no_neighbours_are_of_eight_nodes() -> None:
     cell = Cell(
         service="ack", rtt_ms=1, payload=8 * MB, actors=128, seconds=24, overlay="hyparview"
     )
-    job = cell.job()
+    job = cell.job(HISTORY)
     assert (job.system.nodes, job.system.overlay) == (8, "hyparview")
     assert job.settings["channel"] == "lanes_16"
-    assert replace(cell, system="raw").job().system.nodes == 2
-    assert replace(cell, channels=4).job().settings["channels"] == 4
+    assert replace(cell, system="raw").job(HISTORY).system.nodes == 2
+    assert replace(cell, channels=4).job(HISTORY).settings["channels"] == 4
 
 
 def test_a_ring_is_of_three_nodes_with_the_same_code_over_each_system() -> None:
@@ -66,9 +68,16 @@ def test_a_ring_is_of_three_nodes_with_the_same_code_over_each_system() -> None:
         reads="digest",
         storage_ms=10,
     )
-    jobs = {system: replace(cell, system=system).job() for system in plan.SYSTEMS}
+    jobs = {system: replace(cell, system=system).job(HISTORY) for system in plan.SYSTEMS}
     assert [job.system.nodes for job in jobs.values()] == [3, 3, 3]
     assert jobs["raw"].system.module == "bench_ring_raw"
     assert jobs["ours"].settings == jobs["disterl"].settings
     assert jobs["ours"].settings["values"] == "warm"
-    assert "values" not in replace(cell, service="echo", values=None).job().settings
+    assert "values" not in replace(cell, service="echo", values=None).job(HISTORY).settings
+
+
+def test_a_history_is_asked_for_with_its_file() -> None:
+    (cell,) = [cell for cell in QUICK if cell.service == "history"]
+    settings = cell.job(HISTORY).settings
+    assert (settings["experiment"], settings["service"]) == ("history", "kvs")
+    assert settings["file"] == "'history.jsonl'"

@@ -21,6 +21,10 @@ def measured(cell: plan.Cell, rate: float) -> dict[str, Any]:
         "found": 0.03 if cell.service == "kvs" else None,
         "timeouts": 0,
         "cpu_s": 1.0,
+        "operations": 1000,
+        "violations": 0,
+        "keys": 48,
+        "not_linearizable": [],
     }
 
 
@@ -39,6 +43,13 @@ def test_targets_of_a_run_are_held_to_the_median_ratio() -> None:
     assert found["echo, 1 ms, 8 MB, default windows: of raw sockets"].ok
     assert sum("kvs" in name and "of raw" not in name for name in found) == 8
     assert found["the least ratio over Distributed Erlang with default windows"].ok
+
+
+def test_a_history_that_is_not_linearizable_is_missed() -> None:
+    good = next(cell for cell in CELLS if cell["service"] == "history")
+    assert [check.ok for check in report.checks([good])] == [True]
+    assert [check.ok for check in report.checks([good | {"not_linearizable": [7]}])] == [False]
+    assert [check.ok for check in report.checks([good | {"violations": 1}])] == [False]
 
 
 def test_a_system_that_completes_nothing_counts_as_half_an_operation() -> None:
