@@ -141,5 +141,19 @@ def own(directory: Path) -> Image:
     )
 
 
-EXAMPLES = (OWN_WORKLOAD,)
+_ERLANG_BUILDER = erlang_builder(IMAGE_OTP)
+
+ELIXIR = Image(
+    name="elixir",
+    builder=replace(
+        _ERLANG_BUILDER,
+        name=f"elixir-{IMAGE_OTP}-builder",
+        packages=(*_ERLANG_BUILDER.packages, "elixir"),
+    ),
+    base=ERLANG_NODE,
+    sources=tuple(f"examples/elixir/{part}" for part in ("mix.exs", "config", "lib")),
+    example="examples/elixir",
+)
+
+EXAMPLES = (OWN_WORKLOAD, ELIXIR)
 """Images of users, built only by name."""
