@@ -152,6 +152,10 @@ bench-control-plane: bootstrap ## Measure how a control plane starts thousands o
 bench-formation: bootstrap ## Measure how clusters form and fail, one virtual machine per node on loopback (QUICK=1: fewer)
 	$(PY) -m scale_tests formation
 
+.PHONY: bench-mesh
+bench-mesh: bootstrap ## Measure how large Distributed Erlang's mesh and our overlays get; as root, resumable (OUT=DIRECTORY; QUICK=1: 16 nodes)
+	$(PY) -m scale_tests mesh $(if $(OUT),--out $(OUT))
+
 .PHONY: bench-client-server
 bench-client-server: bootstrap ## Show that a server's memory is bounded, and what happens without bounds (OUT=DIRECTORY; QUICK=1: 128 clients)
 	$(PY) -m scale_tests client-server $(if $(OUT),--out $(OUT))

@@ -7,7 +7,7 @@ import os
 import secrets
 import signal
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -104,15 +104,20 @@ class Fleet:
     directory: Path
     release: Path
     processes: dict[int, subprocess.Popen[bytes]] = field(default_factory=dict)
+    command: Callable[[int], Sequence[str]] | None = None
+    """Starts a node of another system, whose HTTP answers are like ours; None: the release."""
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """Further variables of the environment."""
 
     def start(self, index: int) -> None:
         """Starts one node."""
         state = self.directory / name(index)
         state.mkdir()
         with (self.directory / f"{name(index)}.log").open("wb") as log:
+            ours = [str(self.release / "bin" / "partisan_node"), "foreground"]
             self.processes[index] = subprocess.Popen(
-                [self.release / "bin" / "partisan_node", "foreground"],
-                env={**os.environ, **self._environment(index, state)},
+                ours if self.command is None else self.command(index),
+                env={**os.environ, **self._environment(index, state), **self.variables},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,

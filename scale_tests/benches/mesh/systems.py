@@ -1,0 +1,155 @@
+"""The systems under comparison, and one cluster of one of them."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from scale_tests.cluster.fleet import Fleet, FleetError, Plan, address, fleet, name
+from scale_tests.cluster.views import Views, components, links, one_sided
+from scale_tests.cluster.wait import StalledError, wait_for
+from scale_tests.host import procfs
+from scale_tests.measure import emulator
+
+Cell = dict[str, Any]
+
+TICKS = 3
+STALL_SECONDS = 60.0
+RESERVE_BYTES = 1_500_000_000
+"""Memory of the machine that no cluster gets."""
+
+EPMD_PORT = 4370
+"""Of all nodes of Distributed Erlang, each on an address of its own: without epmd."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class System:
+    """A messaging system on one overlay. `flags` are None for ours."""
+
+    name: str
+    overlay: str
+    term: str = ""
+    """The overlay in our configuration."""
+    servers: int = 0
+    flags: tuple[str, ...] | None = None
+    contacts: str = "seed"
+    """The nodes that a node of Distributed Erlang connects to: the `seed`, or all `lower` ones."""
+
+    @property
+    def slug(self) -> str:
+        """Names it on the command line and in files."""
+        return f"{self.name}-{self.overlay}"
+
+    def is_whole(self, views: Views, nodes: int) -> bool:
+        """Whether it has formed: a mesh when every node lists all others, else one component."""
+        if len(views) < nodes:
+            return False
+        if "mesh" in self.overlay:
+            return links(views) == nodes * (nodes - 1) // 2 and not one_sided(views)
+        return len(components(views)) == 1
+
+
+def _ours(kind: str, parameters: str = "#{}", servers: int = 0) -> System:
+    return System(name="ours", overlay=kind, term=f"{{{kind}, {parameters}}}", servers=servers)
+
+
+SYSTEMS = (
+    System(name="disterl-stock", overlay="mesh", flags=()),
+    System(
+        name="disterl-tuned",
+        overlay="mesh",
+        # Every pair connects by itself: global does not lock names at each new node.
+        flags=("-connect_all", "false", "-kernel", "prevent_overlapping_partitions", "false"),
+        contacts="lower",
+    ),
+    _ours("full_mesh"),
+    _ours("client_server", f'#{{servers => [<<"{name(0)}">>]}}', servers=1),
+    _ours("hyparview"),
+    _ours("xbot"),
+    _ours("cyclon"),
+    _ours("scamp_v2"),
+)
+
+
+def next_size(done: Sequence[Cell], sizes: Sequence[int]) -> int | None:
+    """The size to measure after these: larger until one is not held, then one half-way."""
+    lost = [cell["nodes"] for cell in done if not cell["held"]]
+    if not lost:
+        return sizes[len(done)] if len(done) < len(sizes) else None
+    *before, last = done
+    if before and last["nodes"] == lost[0]:
+        return int(before[-1]["nodes"] + last["nodes"]) // 2
+    return None
+
+
+def measure(system: System, release: Path, nodes: int, tick_seconds: float) -> Cell:
+    """Starts a cluster, and watches it for three ticks once it has formed."""
+    cell: Cell = {
+        **{"system": system.name, "overlay": system.overlay, "nodes": nodes, "otp": None},
+        **{"formed": False, "formed_s": None, "held": False, "held_s": 0.0, "ended_by": None},
+        **{"cpu_s_per_node": None, "memory_mb_per_node": None},
+    }
+    plan = Plan(nodes=nodes, overlay=system.term or "{full_mesh, #{}}", servers=system.servers)
+    with (
+        tempfile.TemporaryDirectory(prefix="mesh-") as directory,
+        fleet(plan, Path(directory), release) as started,
+    ):
+        if system.flags is not None:
+            started.command = lambda index: command(system, index)
+            started.variables = dict(emulator.release().environment)
+        try:
+            _observe(system, started, cell, tick_seconds)
+        except FleetError as error:
+            # The emulator's own end, such as without memory, is a result.
+            cell["ended_by"] = str(error).splitlines()[0]
+    return cell
+
+
+def command(system: System, index: int) -> list[str]:
+    """A node of Distributed Erlang with the release's emulator flags."""
+    paths = sorted(str(path) for path in emulator.build().glob("default/lib/bench/ebin"))
+    contacts = range(index) if system.contacts == "lower" else range(min(index, 1))
+    return [
+        *("erl", *emulator.release().arguments, "+MMscs", "0", "-noshell", "-noinput"),
+        *("-start_epmd", "false", "-erl_epmd_port", str(EPMD_PORT), *(system.flags or ())),
+        *("-pa", *paths, "-run", "bench_mesh", "main"),
+        *(f"{name(one)}@{address(one)}" for one in (index, *contacts)),
+    ]
+
+
+def _observe(system: System, started: Fleet, cell: Cell, tick_seconds: float) -> None:
+    nodes = started.plan.nodes
+    began = time.monotonic()
+    for index in range(nodes):
+        if procfs.memory_available() < RESERVE_BYTES:
+            cell["ended_by"] = "memory"
+            return
+        started.start(index)
+    try:
+        wait_for(
+            "the cluster",
+            started.views,
+            lambda views: system.is_whole(views, nodes),
+            progress=lambda views: tuple(sorted(views.items())),
+            stall_seconds=STALL_SECONDS,
+            period_seconds=0.5,
+        )
+        cell |= {"formed": True, "formed_s": time.monotonic() - began, "held": True}
+        formed = time.monotonic()
+        while cell["held"] and cell["held_s"] < TICKS * tick_seconds:
+            time.sleep(tick_seconds / 3)
+            cell["held"] = system.is_whole(started.views(), nodes)
+            cell["held_s"] = time.monotonic() - formed
+        cell["ended_by"] = None if cell["held"] else "a node lost others"
+    except StalledError:
+        # The last step that memory allows is slower than any other.
+        short = procfs.memory_available() < RESERVE_BYTES
+        cell["ended_by"] = "memory" if short else "not formed"
+    pids = [process.pid for process in started.processes.values()]
+    cell["otp"] = next(iter(started.otp()), None)
+    cell["cpu_s_per_node"] = started.cpu_seconds() / nodes
+    cell["memory_mb_per_node"] = sum(procfs.memory(pid)["Pss"] for pid in pids) / nodes / 1e6

@@ -1,0 +1,64 @@
+"""The ladder of sizes, and the reading of the cells."""
+
+from __future__ import annotations
+
+import pytest
+
+from scale_tests.benches.mesh import report
+from scale_tests.benches.mesh.systems import SYSTEMS, Cell, command, next_size
+
+MESH, LOWER = SYSTEMS[0], SYSTEMS[1]
+
+
+def cell(nodes: int, held: bool = True, system: str = "ours", overlay: str = "hyparview") -> Cell:
+    figures: Cell = {"cpu_s_per_node": 1.0, "memory_mb_per_node": 20.0, "otp": "27"}
+    outcome: Cell = {"formed": held, "formed_s": 1.0 if held else None, "held_s": 45.0 * held}
+    ended = {"ended_by": None if held else "not formed"}
+    return {"system": system, "overlay": overlay, "nodes": nodes, "held": held} | (
+        figures | outcome | ended
+    )
+
+
+@pytest.mark.parametrize(
+    ("done", "size"),
+    [
+        ([], 8),
+        ([cell(8)], 16),
+        ([cell(8), cell(16, False)], 12),
+        ([cell(8), cell(16, False), cell(12)], None),
+        ([cell(8), cell(16, False), cell(12, False)], None),
+        ([cell(8, False)], None),
+        ([cell(8), cell(16)], None),
+    ],
+)
+def test_sizes_grow_until_one_is_lost_and_end_half_way(done: list[Cell], size: int | None) -> None:
+    assert next_size(done, (8, 16)) == size
+
+
+def test_a_mesh_is_whole_when_every_node_lists_all_others() -> None:
+    views = {"a": frozenset("bc"), "b": frozenset("ac"), "c": frozenset("ab")}
+    assert MESH.is_whole(views, 3)
+    assert not MESH.is_whole(views | {"c": frozenset("a")}, 3)
+    assert not MESH.is_whole(views, 4)
+    ring = {"a": frozenset("b"), "b": frozenset("c"), "c": frozenset("a")}
+    assert SYSTEMS[-1].is_whole(ring, 3)
+
+
+def test_a_node_connects_to_the_seed_or_to_all_before_it() -> None:
+    assert command(MESH, 2)[-2:] == ["fleet-2@127.0.3.3", "fleet-0@127.0.3.1"]
+    assert command(MESH, 0)[-2:] == ["main", "fleet-0@127.0.3.1"]
+    assert command(LOWER, 2)[-2:] == ["fleet-0@127.0.3.1", "fleet-1@127.0.3.2"]
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ok"),
+    [
+        ([cell(64, True, "disterl"), cell(128, False, "disterl")], True),
+        ([cell(128, True, "disterl"), cell(256, False, "disterl")], None),
+        ([cell(64, True, "disterl")], None),
+    ],
+)
+def test_a_multiple_needs_a_limit_of_the_other_system(theirs: list[Cell], ok: bool | None) -> None:
+    assert [check.ok for check in report.checks([cell(1024), *theirs])] == [ok]
+    [table] = report.tables(theirs).values()
+    assert len(table.rows) == len(theirs)
