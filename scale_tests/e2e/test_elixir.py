@@ -5,6 +5,7 @@ from __future__ import annotations
 import yaml
 
 from scale_tests.cluster.environment import Environment, add_image
+from scale_tests.cluster.wait import wait_for
 from scale_tests.e2e.conftest import NewSubject
 from scale_tests.host.commands import ROOT
 
@@ -23,5 +24,9 @@ def test_an_elixir_server_has_the_structs_of_all_nodes(
     assert subject.kubectl("wait", "--for=condition=WorkloadConverged", "pcl/greeters")
     # Another card, which all others receive in answers to their calls or to its own.
     subject.patch(replicas=4)
-    subject.wait("the fourth node counted", lambda s: s.finished and s.joined == 4)
-    assert subject.json()["status"]["workload"]["value"] == 4
+    subject.wait("the fourth node joined", lambda s: s.finished and s.joined == 4)
+    wait_for(
+        "the fourth card",
+        lambda: [subject.metrics(pod) for pod in subject.pods()],
+        lambda texts: all("\ngreeter_cards 4\n" in text for text in texts),
+    )

@@ -39,6 +39,7 @@ defmodule Greeter do
 
   @impl true
   def init(%{interval: interval} = options) do
+    :ok = :partisan_metrics.new(:gauge, :greeter_cards, "Cards that this node has.", [])
     {:ok, _timer} = :timer.send_interval(interval, :visit)
     {:ok, Map.merge(options, %{begun: nil, finished: nil, cards: %{}})}
   end
@@ -108,7 +109,10 @@ defmodule Greeter do
   defp settled(%{begun: nil} = state), do: state
 
   defp settled(%{finished: finished} = state) do
-    case {count(state) == length(state.members), finished} do
+    count = count(state)
+    :ok = :partisan_metrics.set(:greeter_cards, [], count)
+
+    case {count == length(state.members), finished} do
       {true, nil} -> finished(state)
       {true, _} -> state
       {false, _} -> %{state | finished: nil}
