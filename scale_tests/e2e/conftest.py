@@ -37,6 +37,7 @@ LONGEST = (
     "test_certificates",
     "test_scaling",
     "test_own_workload",
+    "test_elixir",
     "test_interference",
     "test_walkthrough",
 )
