@@ -214,8 +214,8 @@ verify: bootstrap ## Explore every protocol and model under faults; counts, coun
 
 .PHONY: simulate
 simulate: bootstrap ## Repeat the overlay papers' experiments in virtual time (ONLY=scale_curves; OUT=DIRECTORY; QUICK=1: a tenth of the size)
-	$(PY) -m scale_tests simulate run $(if $(filter 1,$(QUICK)),--quick) \
-	    $(if $(ONLY),--only $(ONLY)) $(if $(MOST),--most $(MOST)) $(if $(OUT),--out $(OUT))
+	$(PY) -m scale_tests simulate run $(if $(ONLY),--only $(ONLY)) $(if $(MOST),--most $(MOST)) \
+	    $(if $(OUT),--out $(OUT))
 
 .PHONY: prediction
 prediction: bootstrap ## Compare predictions of `kubectl partisan plan` with the real cells of CELLS (build/results/scale-paper); page in OUT

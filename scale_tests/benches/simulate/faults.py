@@ -6,7 +6,6 @@ The cells have the fault instead of the overlay. No paper reports the same.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 from scale_tests.measure.checks import Check
@@ -53,8 +52,8 @@ COUNTER_NOTE = (
     "is from the last count until all replicas are equal."
 )
 
-PICTURES = {REACH: "Survivors of faults", BEHIND: "The ad counter under faults"}
-"""The pictures of faults, with their titles."""
+PICTURES = (REACH, BEHIND)
+"""The pictures of faults."""
 
 
 class Fault(NamedTuple):
@@ -100,18 +99,14 @@ def checks(figures: Sequence[Cell]) -> list[Check]:
     ]
 
 
-def section(figures: Sequence[Cell], svgs: Mapping[str, Path]) -> Section:
+def section(figures: Sequence[Cell], drawn: Mapping[str, Picture]) -> Section:
     """The part of a page that is about faults; empty where none was simulated."""
     overlay = faults(figures, OVERLAY)
     counted = [(mode, fault) for name, mode in COUNTERS.items() for fault in faults(figures, name)]
     tables = [_overlay(overlay)] if overlay else []
     tables += [_counter(counted)] if counted else []
-    drawn = [
-        Picture(title=f"Simulated: {title}", file=svgs[name])
-        for name, title in PICTURES.items()
-        if name in svgs
-    ]
-    return Section(title="Faults", parts=[*tables, *drawn] if tables else [])
+    shown = [drawn[name] for name in PICTURES if name in drawn]
+    return Section(title="Faults", parts=[*tables, *shown] if tables else [])
 
 
 def _overlay(found: Sequence[Fault]) -> Table:

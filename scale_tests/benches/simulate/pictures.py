@@ -8,21 +8,20 @@ from tempfile import TemporaryDirectory
 
 from scale_tests.benches.simulate.drawing import Figures
 from scale_tests.benches.simulate.plots import PLOTS, Plot
-from scale_tests.measure import drawing
+from scale_tests.measure import drawing, page
 from scale_tests.measure.drawing import Picture
 
 
-def draw(figures: Figures, directory: Path) -> dict[str, Path]:
-    """Draws the plots with figures into `directory`; returns the SVG files by plots' names."""
+def draw(figures: Figures, directory: Path) -> list[page.Picture]:
+    """Draws the plots with figures into `directory`, in files of the plots' names."""
     pictures = [_picture(plot, shown) for plot in PLOTS if (shown := _shown(plot, figures))]
-    drawn = drawing.draw(pictures, figures, directory)
-    return {picture.file.stem: picture.file for picture in drawn}
+    return drawing.draw(pictures, figures, directory)
 
 
 def illustrate(figures: Figures, directory: Path) -> list[Path]:
     """Draws them as the documents have them, `simulated-NAME.svg`."""
     with TemporaryDirectory() as drawn:
-        svgs = draw(figures, Path(drawn)).values()
+        svgs = [picture.file for picture in draw(figures, Path(drawn))]
         return [Path(shutil.copy(svg, directory / f"simulated-{svg.name}")) for svg in svgs]
 
 

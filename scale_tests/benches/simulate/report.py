@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
-from datetime import datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 from scale_tests.benches.simulate import curves, faults, published
 from scale_tests.benches.simulate.plan import PAPER_NODES
 from scale_tests.benches.simulate.runner import Outcome
-from scale_tests.measure import document as documents
 from scale_tests.measure import synchronization
 from scale_tests.measure.checks import Check
 from scale_tests.measure.columns import tabulated
@@ -36,9 +35,48 @@ TARGETS: tuple[tuple[str, str, str, str | float, str, float], ...] = (
 """Claims: name, experiment, overlay, parameter, and the limit of the value."""
 
 
-def cells(outcomes: Iterable[Outcome]) -> list[Cell]:
-    """All figures in order, with the papers' values."""
-    return [_cell(measured) for outcome in outcomes for measured in outcome.cells]
+@dataclass(frozen=True)
+class Report:
+    """The outcomes of a run, in order."""
+
+    outcomes: Sequence[Outcome]
+
+    @cached_property
+    def figures(self) -> list[Cell]:
+        """All figures in order, with the papers' values."""
+        return [_cell(measured) for outcome in self.outcomes for measured in outcome.cells]
+
+    def cells(self) -> list[dict[str, Any]]:
+        """The figures as the document has them."""
+        return [asdict(figure) for figure in self.figures]
+
+    def meta(self) -> dict[str, Any]:
+        """What the document says of the run."""
+        jobs = [asdict(outcome.job) for outcome in self.outcomes]
+        took = [
+            {
+                "experiment": outcome.job.experiment,
+                "nodes": outcome.job.nodes,
+                "seconds": outcome.seconds,
+                "cpu_seconds": outcome.cpu_seconds,
+            }
+            for outcome in self.outcomes
+        ]
+        return {"config": jobs, "seed": jobs[0]["seed"], "simulated": True, "seconds": took}
+
+    def checks(self, _cells: Sequence[Any]) -> list[Check]:
+        """The targets."""
+        return checks(self.figures, self.meta()["seconds"])
+
+    def tables(self, _cells: Sequence[Any]) -> dict[str, Table]:
+        """The papers' figures and ours, and what all of it took."""
+        found = {"the papers' experiments": _compared(self.figures)}
+        if transmitted := synchronization.rows(self.figures):
+            found["transmission of the ad counter, GiB"] = synchronization.table(transmitted)
+        if grown := curves.rows(self.figures):
+            found["the overlay against its size"] = curves.table(grown)
+        found["what it took"] = took(self.meta()["seconds"])
+        return {f"simulated: {title}": table for title, table in found.items() if table.rows}
 
 
 def _cell(measured: Measured) -> Cell:
@@ -54,8 +92,8 @@ def _cell(measured: Measured) -> Cell:
     )
 
 
-def checks(figures: Sequence[Cell], outcomes: Sequence[Outcome]) -> list[Check]:
-    """The targets of a run's figures."""
+def checks(figures: Sequence[Cell], times: Sequence[Mapping[str, Any]]) -> list[Check]:
+    """The targets of a run's figures and of the times that its experiments took."""
     values = {(c.experiment, c.overlay, c.parameter): c.value for c in reversed(figures)}
     found: list[Check] = []
 
@@ -78,10 +116,10 @@ def checks(figures: Sequence[Cell], outcomes: Sequence[Outcome]) -> list[Check]:
     if stretch is not None:
         name = "HyParView joined in a burst: shortest path, to that of a calm formation"
         check(name, stretch, "< 1.1", ok=stretch < 1.1)
-    for outcome in outcomes:
-        if outcome.job.experiment == "hyparview" and outcome.job.nodes == PAPER_NODES:
+    for each in times:
+        if (each["experiment"], each["nodes"]) == ("hyparview", PAPER_NODES):
             name = "CPU seconds for HyParView's experiment at 10,000 nodes"
-            check(name, outcome.cpu_seconds, "< 120", ok=outcome.cpu_seconds < 120)
+            check(name, each["cpu_seconds"], "< 120", ok=each["cpu_seconds"] < 120)
     return [
         *found,
         *curves.checks(curves.rows(figures)),
@@ -90,50 +128,7 @@ def checks(figures: Sequence[Cell], outcomes: Sequence[Outcome]) -> list[Check]:
     ]
 
 
-def document(
-    figures: Sequence[Cell],
-    outcomes: Sequence[Outcome],
-    found: Sequence[Check],
-    *,
-    versions: Mapping[str, str],
-    quick: bool,
-    started: datetime,
-) -> dict[str, Any]:
-    """The contents of `simulate.json`."""
-    return documents.document(
-        "simulate",
-        started=started,
-        versions=versions,
-        cells=[asdict(cell) for cell in figures],
-        checks=found,
-        config=[asdict(outcome.job) for outcome in outcomes],
-        seed=outcomes[0].job.seed,
-        quick=quick,
-        simulated=True,
-        seconds=[
-            {
-                "experiment": outcome.job.experiment,
-                "nodes": outcome.job.nodes,
-                "seconds": outcome.seconds,
-                "cpu_seconds": outcome.cpu_seconds,
-            }
-            for outcome in outcomes
-        ],
-    )
-
-
-def tables(figures: Sequence[Cell], meta: Mapping[str, Any]) -> dict[str, Table]:
-    """The figures for the terminal, by titles: the papers' and ours, and what all of it took."""
-    found = {"the papers' experiments": _compared(figures)}
-    if transmitted := synchronization.rows(figures):
-        found["transmission of the ad counter, GiB"] = synchronization.table(transmitted)
-    if grown := curves.rows(figures):
-        found["the overlay against its size"] = curves.table(grown)
-    found["what it took"] = took(meta)
-    return {f"simulated: {title}": table for title, table in found.items() if table.rows}
-
-
-def took(meta: Mapping[str, Any]) -> Table:
+def took(times: Sequence[Mapping[str, Any]]) -> Table:
     """The processor time of each experiment."""
     return tabulated(
         (
@@ -141,7 +136,7 @@ def took(meta: Mapping[str, Any]) -> Table:
             ("nodes", lambda each: f"{each['nodes']:,}"),
             ("CPU seconds", lambda each: f"{each['cpu_seconds']:,.0f}"),
         ),
-        meta["seconds"],
+        times,
     )
 
 

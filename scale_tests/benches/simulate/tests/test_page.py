@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from scale_tests.benches.simulate import page, pictures, report
 from scale_tests.benches.simulate.cli import main
 from scale_tests.benches.simulate.plan import Job
 from scale_tests.benches.simulate.runner import Outcome, outcome
-from scale_tests.measure.document import write
-from scale_tests.measure.figure import Cell
+from scale_tests.benches.simulate.tests.conftest import Conclude
 
 
 def lines(
@@ -69,19 +66,9 @@ def done() -> list[Outcome]:
 
 
 @pytest.fixture
-def written(tmp_path: Path) -> Path:
+def written(conclude: Conclude) -> Path:
     """The directory of a run."""
-    outcomes = done()
-    figures: Sequence[Cell] = report.cells(outcomes)
-    held = report.checks(figures, outcomes)
-    measured = report.document(
-        figures, outcomes, held, versions={"otp": "25"}, quick=False, started=datetime.now(UTC)
-    )
-    directory = tmp_path / "out"
-    write(measured, directory)
-    drawn = pictures.draw(figures, directory)
-    page.write(figures, measured["meta"], held, drawn, directory)
-    return directory
+    return conclude(*done())
 
 
 def test_a_fault_has_its_reach_its_times_and_its_bytes(written: Path) -> None:
@@ -101,12 +88,12 @@ def test_the_picture_of_the_survivors_is_on_the_page(written: Path) -> None:
 
 
 def test_the_documents_pictures_are_drawn_from_a_result(written: Path, tmp_path: Path) -> None:
-    assert main(["draw", str(written / "simulate.json"), "--into", str(tmp_path)]) == 0
+    assert main(["draw", "--out", str(written), "--into", str(tmp_path)]) == 0
     drawn = (tmp_path / "simulated-churn_reach.svg").read_text()
     assert drawn == (written / "churn_reach.svg").read_text()
     assert [file.name for file in tmp_path.glob("*.svg")] == ["simulated-churn_reach.svg"]
 
 
 def test_a_missing_result_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["draw", str(tmp_path / "none.json")]) == 1
-    assert "none.json" in capsys.readouterr().err
+    assert main(["draw", "--out", str(tmp_path)]) == 1
+    assert "simulate.json" in capsys.readouterr().err

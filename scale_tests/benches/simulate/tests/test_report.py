@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from scale_tests.benches.simulate import curves, faults, page, pictures, plots, published, report
+from scale_tests.benches.simulate import curves, faults, pictures, plots, published, report
 from scale_tests.benches.simulate.plan import Job, plan
 from scale_tests.benches.simulate.runner import Outcome, outcome
+from scale_tests.benches.simulate.tests.conftest import Conclude
 from scale_tests.host.units import GIB
 from scale_tests.measure import synchronization
+from scale_tests.measure.figure import Cell
 
 FINISHED = {"finished": "x", "seconds": 12.5, "cpu_seconds": 11.0, "otp": "27"}
 
@@ -31,25 +33,29 @@ def hyparview(*lines: dict[str, Any], nodes: int = 10_000) -> Outcome:
     return outcome(Job(experiment="hyparview", nodes=nodes, seed=7), [*lines, FINISHED])
 
 
+def figures_of(done: Outcome) -> list[Cell]:
+    return report.Report([done]).figures
+
+
 def test_a_cell_carries_the_papers_value_and_is_silent_where_it_agrees() -> None:
-    [cell] = report.cells([hyparview(line("reliability", "hyparview", 80, 99.9))])
+    [cell] = figures_of(hyparview(line("reliability", "hyparview", 80, 99.9)))
     assert (cell.value, cell.paper_value, cell.explanation, cell.seed) == (99.9, 100, None, 7)
 
 
 def test_a_difference_is_explained() -> None:
-    [cell] = report.cells([hyparview(line("shape", "hyparview", "clustering_coefficient", 0.005))])
+    [cell] = figures_of(hyparview(line("shape", "hyparview", "clustering_coefficient", 0.005)))
     assert cell.explanation == published.EXPERIMENTS["shape"]["hyparview"]["why"]
 
 
 def test_a_difference_at_another_size_says_so() -> None:
     small = {**line("healing", "cyclon", 10, 4), "nodes": 1000}
-    [cell] = report.cells([hyparview(small, nodes=1000)])
+    [cell] = figures_of(hyparview(small, nodes=1000))
     assert cell.explanation is not None
     assert cell.explanation.startswith(published.OTHER_SIZE)
 
 
 def test_figures_without_a_published_value_are_not_compared() -> None:
-    [cell] = report.cells([hyparview(line("churn", "kill_10", "killed", 1e3))])
+    [cell] = figures_of(hyparview(line("churn", "kill_10", "killed", 1e3)))
     assert cell.paper_value is None
     assert cell.explanation is None
 
@@ -62,27 +68,22 @@ def test_every_published_difference_has_an_explanation() -> None:
 
 def test_checks_are_of_the_measured_figures_only() -> None:
     done = hyparview(line("reliability", "hyparview", 80, 97.0))
-    figures = report.cells([done])
-    held = {check.name: check.ok for check in report.checks(figures, [done])}
+    held = {check.name: check.ok for check in report.Report([done]).checks(())}
     assert held == {
         "HyParView: reliability after 80 % failures": False,
         "CPU seconds for HyParView's experiment at 10,000 nodes": True,
     }
 
 
-def test_the_document_has_meta_cells_and_bars() -> None:
-    done = hyparview(line("reliability", "hyparview", 80, 100.0))
-    figures = report.cells([done])
-    started = datetime(2026, 1, 1, tzinfo=UTC)
-    checked = report.checks(figures, [done])
-    document = report.document(
-        figures, [done], checked, versions={"otp": "25"}, quick=True, started=started
-    )
+def test_the_document_has_meta_cells_and_bars(conclude: Conclude) -> None:
+    directory = conclude(hyparview(line("reliability", "hyparview", 80, 100.0)), quick=True)
+    document = json.loads((directory / "simulate.json").read_text())
     assert document["meta"]["quick"] is True
     assert document["meta"]["seed"] == 7
     assert document["meta"]["versions"]["otp"] == "25"
     assert document["cells"][0]["paper_value"] == 100
     assert all(check["ok"] for check in document["bars"])
+    assert "`QUICK=1 python -m scale_tests simulate run" in (directory / "README.md").read_text()
 
 
 def test_pictures_are_titled_simulated(tmp_path: Path) -> None:
@@ -96,9 +97,9 @@ def test_pictures_are_titled_simulated(tmp_path: Path) -> None:
     lines += [line("churn_reach", "kill_50", 0.05, 90.0), line("churn_reach", "churn", 9, 100.0)]
     lines += [line("churn_behind_delta", "partition", 9, 12.0)]
     lines += grown(128) + grown(100_000)
-    files = pictures.draw(report.cells([hyparview(*lines)]), tmp_path)
-    assert list(files) == [plot.name for plot in plots.PLOTS]
-    for file in files.values():
+    files = [picture.file for picture in pictures.draw(figures_of(hyparview(*lines)), tmp_path)]
+    assert [file.stem for file in files] == [plot.name for plot in plots.PLOTS]
+    for file in files:
         assert "Simulated: " in file.read_text()
 
 
@@ -118,7 +119,7 @@ def transmission(mode: str, nodes: int, increments: int = 180) -> list[dict[str,
 @pytest.mark.parametrize("increments", [180, 18])
 def test_a_tenth_of_a_run_stands_for_the_whole(increments: int) -> None:
     lines = transmission("delta", 1024, increments)
-    figures = report.cells([hyparview(*lines, nodes=1024)])
+    figures = figures_of(hyparview(*lines, nodes=1024))
     [row] = synchronization.rows(figures)
     assert (row.payload, row.published, row.increments) == (186, 16.0, increments)
     [bar] = synchronization.checks([row])
@@ -181,7 +182,7 @@ def grown(nodes: int, **changes: float) -> list[dict[str, Any]]:
 
 
 def test_sizes_are_rows_the_small_ones_first() -> None:
-    figures = report.cells([hyparview(*grown(100_000), *grown(128, broadcast_hops=7))])
+    figures = figures_of(hyparview(*grown(100_000), *grown(128, broadcast_hops=7)))
     rows = curves.rows(figures)
     assert [(row["nodes"], row["broadcast_hops"]) for row in rows] == [(128, 7), (100_000, 12)]
     table = curves.table(rows)
@@ -190,7 +191,7 @@ def test_sizes_are_rows_the_small_ones_first() -> None:
 
 
 def test_every_size_must_be_one_component_that_broadcasts_reach() -> None:
-    figures = report.cells([hyparview(*grown(128), *grown(1024, components=2, broadcast_reach=99))])
+    figures = figures_of(hyparview(*grown(128), *grown(1024, components=2, broadcast_reach=99)))
     assert [(check.value, check.ok) for check in curves.checks(curves.rows(figures))] == [
         (1, True),
         (100.0, True),
@@ -200,37 +201,24 @@ def test_every_size_must_be_one_component_that_broadcasts_reach() -> None:
 
 
 @pytest.mark.parametrize("counted", [False, True])
-def test_a_run_in_which_clusters_grew_has_a_page(tmp_path: Path, counted: bool) -> None:
+def test_a_run_in_which_clusters_grew_has_a_page(conclude: Conclude, counted: bool) -> None:
     lines = grown(128) + grown(100_000)
-    done = hyparview(*lines, *(transmission("aggregate", 10_000, 12) if counted else []))
-    figures = report.cells([done])
-    held = report.checks(figures, [done])
-    started = datetime(2026, 1, 1, tzinfo=UTC)
-    meta = report.document(figures, [done], held, versions={}, quick=False, started=started)["meta"]
-    drawn = pictures.draw(figures, tmp_path)
-    text = page.write(figures, meta, held, drawn, tmp_path).read_text()
+    lines += transmission("aggregate", 10_000, 12) if counted else []
+    text = (conclude(hyparview(*lines)) / "README.md").read_text()
     assert "|  | 128 nodes | 100,000 nodes |" in text
     assert "(scale_curves.svg)" in text
     assert ("| aggregate | 10,000 | 12 |" in text) == counted
 
 
-def test_a_page_says_how_far_the_sizes_of_its_run_went(tmp_path: Path) -> None:
+def test_a_page_says_how_far_the_sizes_of_its_run_went(conclude: Conclude) -> None:
     done = outcome(Job(experiment=curves.EXPERIMENT, nodes=128), [*grown(128), FINISHED])
-    figures = report.cells([done])
-    started = datetime(2026, 1, 1, tzinfo=UTC)
-    meta = report.document(figures, [done], [], versions={}, quick=False, started=started)["meta"]
-    drawn = pictures.draw(figures, tmp_path)
-    text = page.write(figures, meta, [], drawn, tmp_path).read_text()
+    text = (conclude(done) / "README.md").read_text()
     assert "run --seed 1 --only scale_curves --most 128 --out DIRECTORY`" in text
 
 
-def test_a_page_has_the_pictures_of_the_papers_experiments(tmp_path: Path) -> None:
-    done = hyparview(line("reliability", "hyparview", 80, 99.9))
-    figures = report.cells([done])
-    started = datetime(2026, 1, 1, tzinfo=UTC)
-    meta = report.document(figures, [done], [], versions={}, quick=False, started=started)["meta"]
-    drawn = pictures.draw(figures, tmp_path)
-    text = page.write(figures, meta, [], drawn, tmp_path).read_text()
+def test_a_page_has_the_pictures_of_the_papers_experiments(conclude: Conclude) -> None:
+    directory = conclude(hyparview(line("reliability", "hyparview", 80, 99.9)))
+    text = (directory / "README.md").read_text()
     assert "(reliability.svg)" in text
     assert "## The overlay" not in text
 
@@ -247,9 +235,9 @@ def fault_lines(*, healed: bool, counted: float) -> list[dict[str, Any]]:
 
 
 def test_faults_must_end_in_one_component_and_an_exact_count() -> None:
-    good = faults.checks(report.cells([hyparview(*fault_lines(healed=True, counted=8))]))
+    good = faults.checks(figures_of(hyparview(*fault_lines(healed=True, counted=8))))
     assert [(check.value, check.ok) for check in good] == [("1 of 1", True), ("1 of 1", True)]
-    bad = faults.checks(report.cells([hyparview(*fault_lines(healed=False, counted=9))]))
+    bad = faults.checks(figures_of(hyparview(*fault_lines(healed=False, counted=9))))
     assert [(check.value, check.ok) for check in bad] == [("0 of 1", False), ("0 of 1", False)]
 
 
