@@ -60,7 +60,10 @@ Part = Table | Picture | Link
 
 @dataclass(frozen=True, kw_only=True)
 class Section:
-    """A part of a page, under a heading if it has a title; `text` is in paragraphs."""
+    """A part of a page, under a heading if it has a title; `text` is in paragraphs.
+
+    One without text and parts is left out.
+    """
 
     title: str = ""
     text: Sequence[str] = ()
@@ -117,7 +120,7 @@ def markdown(page: Page, directory: Path) -> str:
     """The page in Markdown, for a file in `directory`, to which pictures are linked."""
     lines = [f"# {page.title}"]
     for section in page.sections:
-        if section.title:
+        if section.title and (section.text or section.parts):
             lines += ["", f"## {section.title}"]
         for paragraph in section.text:
             lines += ["", paragraph]

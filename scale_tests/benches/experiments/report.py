@@ -167,7 +167,7 @@ def _page(contents: Contents, drawn: Sequence[Picture], directory: Path) -> Page
     ]
     return Page(
         title=f"{experiment.title}, {contents.started.date().isoformat()}",
-        sections=[section for section in sections if section.text or section.parts],
+        sections=sections,
     )
 
 

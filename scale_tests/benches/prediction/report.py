@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from scale_tests.benches.prediction import pictures
 from scale_tests.benches.prediction.compare import (
@@ -18,13 +18,10 @@ from scale_tests.benches.prediction.compare import (
     checks,
 )
 from scale_tests.host.commands import relative
-from scale_tests.measure import document as documents
 from scale_tests.measure.cells import SLOW, Result
 from scale_tests.measure.checks import Check
 from scale_tests.measure.columns import Column, tabulated
-from scale_tests.measure.document import RESULTS
 from scale_tests.measure.page import Page, Picture, Section, Table, bars_table, hardware, listed
-from scale_tests.measure.page import write as write_page
 
 FIGURE: tuple[Column[Figure], ...] = (
     ("figure", lambda figure: figure.name + (" *" if figure.held else "")),
@@ -44,91 +41,75 @@ SIDE_BY_SIDE = (
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """The contents of a report: the cells, and a comparison of each whole one."""
+    """The cells, and a comparison of each whole one; the report of its benchmark."""
 
     sources: Sequence[Path]
     cells: Cells
     comparisons: Sequence[Comparison]
     seed: int
-    started: datetime
+
+    def checks(self, _cells: Sequence[Any]) -> list[Check]:
+        """The targets."""
+        return checks(self.comparisons)
+
+    def tables(self, _cells: Sequence[Any]) -> dict[str, Table]:
+        """None: each comparison is printed when it is made."""
+        return {}
+
+    def draw(self, _cells: Sequence[Any], directory: Path) -> list[Picture]:
+        """Draws the figures with a target."""
+        caption = "Each mark is a cell; what is predicted is simulated."
+        if not all(each.is_held for each in self.comparisons):
+            caption += " Crosses are cells whose machine did not keep up."
+        [drawn] = pictures.draw(self.comparisons, directory / "pictures", caption)
+        return [replace(drawn, title="Predicted against measured")]
+
+    def page(self, meta: Mapping[str, Any], cells: Sequence[Any], drawn: Sequence[Picture]) -> Page:
+        """The page."""
+        keeping = [each for each in self.comparisons if each.is_held]
+        slow = [each for each in self.comparisons if not each.is_held]
+        sources = shlex.quote(" ".join(str(relative(source)) for source in self.sources))
+        sections = [
+            Section(
+                title="Targets",
+                text=_introduction(self),
+                parts=[bars_table(self.checks(cells)), *drawn],
+            ),
+            _side_by_side("Cells whose machine kept up", [SIDE_BY_SIDE], keeping),
+            _side_by_side("Cells whose machine did not keep up", _why_slow(slow), slow),
+            Section(
+                title="Cells that are not compared",
+                text=[
+                    f"{cell.nodes:,} {cell.overlay} {cell.synchronization}, trial {cell.trial}: "
+                    f"{_reason(cell)}"
+                    for cell in self.cells.others
+                ],
+            ),
+            Section(
+                title="Every figure of every cell",
+                text=[
+                    "Given to the prediction: the manifest, and how fast the pods started. A "
+                    "figure marked * has a target."
+                ],
+                parts=[table(comparison) for comparison in self.comparisons],
+            ),
+            Section(
+                title="Again",
+                text=[
+                    f"`make prediction CELLS={sources} OUT=DIRECTORY`; `prediction.json` has all "
+                    "figures."
+                ],
+            ),
+        ]
+        return Page(
+            title=f"Predictions compared with real runs, {meta['started'][:10]}",
+            sections=sections,
+        )
 
 
 def table(comparison: Comparison) -> Table:
     """All figures of one cell."""
     return tabulated(FIGURE, comparison.figures.values(), _caption(comparison))
-
-
-def write(run: Run, directory: Path, *, latest: Path = RESULTS) -> list[Check]:
-    """Writes page, pictures and document into `directory`; returns the checks.
-
-    The document is written into `latest`, too, where each measurement's last result is.
-    """
-    checked = checks(run.comparisons)
-    measured = documents.document(
-        "prediction",
-        started=run.started,
-        versions=run.cells.whole[-1].versions,
-        cells=[comparison.json() for comparison in run.comparisons],
-        checks=checked,
-        config={"cells": [source.name for source in run.sources]},
-        seed=run.seed,
-        simulated=True,
-    )
-    documents.write(measured, directory)
-    documents.write(measured, latest)
-    caption = "Each mark is a cell; what is predicted is simulated."
-    if not all(each.is_held for each in run.comparisons):
-        caption += " Crosses are cells whose machine did not keep up."
-    [drawn] = pictures.draw(run.comparisons, directory / "pictures", caption)
-    picture = replace(drawn, title="Predicted against measured")
-    write_page(_page(run, checked, picture), directory)
-    return checked
-
-
-def _page(run: Run, checked: Sequence[Check], picture: Picture) -> Page:
-    keeping = [each for each in run.comparisons if each.is_held]
-    slow = [each for each in run.comparisons if not each.is_held]
-    sources = shlex.quote(" ".join(str(relative(source)) for source in run.sources))
-    sections = [
-        Section(title="Targets", text=_introduction(run), parts=[bars_table(checked), picture]),
-        Section(
-            title="Cells whose machine kept up",
-            text=[SIDE_BY_SIDE],
-            parts=[_summary(keeping)] if keeping else [],
-        ),
-        Section(
-            title="Cells whose machine did not keep up",
-            text=_why_slow(slow),
-            parts=[_summary(slow)] if slow else [],
-        ),
-        Section(
-            title="Cells that are not compared",
-            text=[
-                f"{cell.nodes:,} {cell.overlay} {cell.synchronization}, trial {cell.trial}: "
-                f"{_reason(cell)}"
-                for cell in run.cells.others
-            ],
-        ),
-        Section(
-            title="Every figure of every cell",
-            text=[
-                "Given to the prediction: the manifest, and how fast the pods started. A figure "
-                "marked * has a target."
-            ],
-            parts=[table(comparison) for comparison in run.comparisons],
-        ),
-        Section(
-            title="Again",
-            text=[
-                f"`make prediction CELLS={sources} OUT=DIRECTORY`; `prediction.json` has all "
-                "figures."
-            ],
-        ),
-    ]
-    return Page(
-        title=f"Predictions compared with real runs, {run.started:%Y-%m-%d}",
-        sections=[section for section in sections if section.text or section.parts],
-    )
 
 
 def _introduction(run: Run) -> list[str]:
@@ -169,6 +150,10 @@ def _reason(cell: Result) -> str:
     if cell.error is not None:
         return cell.error
     return "faults were injected" if cell.faults else "the counters of the nodes differ"
+
+
+def _side_by_side(title: str, text: Sequence[str], some: Sequence[Comparison]) -> Section:
+    return Section(title=title, text=text, parts=[_summary(some)] if some else [])
 
 
 def _summary(comparisons: Sequence[Comparison]) -> Table:

@@ -37,10 +37,7 @@ def page(meta: Mapping[str, Any], cells: Sequence[Any], drawn: Sequence[Picture]
         Section(title="What it took", parts=[report.took(meta["seconds"])]),
         Section(title="Again", text=[_again(meta)]),
     ]
-    return Page(
-        title=f"Simulated, {meta['started'][:10]}",
-        sections=[section for section in sections if section.text or section.parts],
-    )
+    return Page(title=f"Simulated, {meta['started'][:10]}", sections=sections)
 
 
 def _targets(meta: Mapping[str, Any], figures: Sequence[Cell]) -> Section:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+from argparse import Namespace
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -12,6 +12,7 @@ from partisan_operator.predict import Assumptions, Prediction
 from partisan_operator.predict.figures import Channel
 
 from scale_tests.benches.prediction import report
+from scale_tests.benches.prediction.cli import BENCH, conclude
 from scale_tests.benches.prediction.compare import (
     CellError,
     Cells,
@@ -20,6 +21,8 @@ from scale_tests.benches.prediction.compare import (
     checks,
     pods_per_second,
 )
+from scale_tests.measure import document
+from scale_tests.measure.bench import Session
 from scale_tests.measure.cells import Result
 from scale_tests.measure.tests.cells import result
 
@@ -134,15 +137,22 @@ def run(*comparisons: Comparison, others: list[Result]) -> report.Run:
         cells=Cells(whole=[cell()], others=others),
         comparisons=comparisons,
         seed=1,
-        started=datetime(2026, 1, 1, tzinfo=UTC),
     )
 
 
-def test_the_page_has_every_cell_and_says_what_is_simulated(tmp_path: Path) -> None:
+@pytest.fixture
+def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Session:
+    monkeypatch.setattr(document, "RESULTS", tmp_path / "latest")
+    return Session(bench=BENCH, options=Namespace(out=tmp_path / "out"), quick=False)
+
+
+def test_the_page_has_every_cell_and_says_what_is_simulated(
+    session: Session, tmp_path: Path
+) -> None:
     failed = replace(cell(), converged=False, error="no pod was ready in time")
     made = run(Comparison(cell(), prediction(8 << 20)), slow(), others=[failed])
     out, latest = tmp_path / "out", tmp_path / "latest"
-    report.write(made, out, latest=latest)
+    conclude(session, made)
     text = (out / "README.md").read_text()
     assert "predicted (simulated)" in text
     assert "payload *" in text
@@ -150,14 +160,14 @@ def test_the_page_has_every_cell_and_says_what_is_simulated(tmp_path: Path) -> N
     assert "no pod was ready in time" in text
     assert "![Predicted against measured](pictures/predicted.svg)" in text
     assert "<svg" in (out / "report.html").read_text()
-    document = json.loads((latest / "prediction.json").read_text())
-    assert document == json.loads((out / "prediction.json").read_text())
-    assert [each["is_held"] for each in document["cells"]] == [True, False]
+    measured = json.loads((latest / "prediction.json").read_text())
+    assert measured == json.loads((out / "prediction.json").read_text())
+    assert [each["is_held"] for each in measured["cells"]] == [True, False]
 
 
-def test_the_page_of_runs_that_all_kept_up_has_no_word_on_others(tmp_path: Path) -> None:
+def test_the_page_of_runs_that_all_kept_up_has_no_word_on_others(session: Session) -> None:
     made = run(Comparison(cell(), prediction(8 << 20)), others=[])
-    report.write(made, tmp_path, latest=tmp_path)
-    text = (tmp_path / "README.md").read_text()
+    conclude(session, made)
+    text = (session.directory / "README.md").read_text()
     assert "did not keep up" not in text
     assert "not compared" not in text
