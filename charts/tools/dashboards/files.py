@@ -54,10 +54,12 @@ class Panel:
     description: str
     type: str
     unit: str
+    column: int
+    line: int
     width: int
-    """In columns of Grafana's grid, which has 24."""
-
     height: int
+    """Place and size in Grafana's grid, which has 24 columns."""
+
     queries: tuple[Query, ...]
 
 
@@ -95,6 +97,8 @@ def panels(dashboard: dict[str, Any]) -> Iterator[Panel]:
                 description=item.get("description", ""),
                 type=item["type"],
                 unit=item["fieldConfig"]["defaults"].get("unit", ""),
+                column=item["gridPos"]["x"],
+                line=item["gridPos"]["y"],
                 width=item["gridPos"]["w"],
                 height=item["gridPos"]["h"],
                 queries=tuple(_query(target, item["fieldConfig"]) for target in item["targets"]),

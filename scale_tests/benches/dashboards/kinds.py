@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
+from typing import Any
 
+import numpy as np
+from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
@@ -21,69 +23,57 @@ STEP = 5.0
 TICKS = 9
 """Bounds written next to a heatmap, at most."""
 
-LEGEND_WIDTH = 90
-"""Characters that fit below a panel of a third of the width."""
-
 LINES_NAMED = 12
 """A legend with more lines than this is left out."""
 
+LINES: Any = {"axes.prop_cycle": cycler(linestyle=("-", "--", ":")) * cycler(color=CYCLE)}
+"""matplotlib's parameter by which lines differ."""
+
 
 def _time_series(axes: Axes, panel: Panel, answers: Sequence[list[Json]]) -> None:
-    named = 0
     for query, series in zip(panel.queries, answers, strict=True):
         for item in series:
-            times, values = _points(item)
-            axes.plot(
-                times,
-                values,
-                linewidth=1,
-                color=CYCLE[named % len(CYCLE)],
-                linestyle=("-", "--", ":")[named // len(CYCLE) % 3],
-                label=_legend(query, item["metric"]),
-            )
-            named += 1
+            times, values = np.array(item["values"], dtype=float).T
+            # Where samples are missing there is a hole, and no line across it.
+            holes = np.flatnonzero(np.diff(times) > 1.5 * STEP) + 1
+            times, values = (np.insert(each, holes, np.nan) for each in (times, values))
+            axes.plot(times, values, linewidth=1, label=_legend(query, item["metric"]))
     _finish_x(axes)
     _finish_y(axes, panel)
-    if 0 < named <= LINES_NAMED:
-        _legend_below(axes)
+    if 0 < len(axes.lines) <= LINES_NAMED:
+        axes.legend(fontsize=6.5)
 
 
 def _heatmap(axes: Axes, panel: Panel, answers: Sequence[list[Json]]) -> None:
     """The difference of each bucket to the one below: buckets are cumulative."""
     (series,) = answers
-    columns: dict[float, dict[float, float]] = {}
-    for item in series:
-        for when, text in item["values"]:
-            columns.setdefault(when, {})[float(item["metric"]["le"])] = float(text)
-    times = sorted(columns)
-    bounds = sorted({bound for column in columns.values() for bound in column})
-    rows = {
-        bound: [columns[t].get(bound, 0.0) - columns[t].get(below, 0.0) for t in times]
-        for below, bound in pairwise([-math.inf, *bounds])
+    found = {
+        (float(item["metric"]["le"]), when): float(text)
+        for item in series
+        for when, text in item["values"]
     }
-    bounds = _filled(rows)
-    cells = [rows[bound] for bound in bounds]
+    bounds, times = sorted({le for le, _ in found}), sorted({when for _, when in found})
+    below = np.array([[found.get((le, when), 0.0) for when in times] for le in bounds])
+    counts = np.diff(below, axis=0, prepend=0)
+    # The buckets that hold something, those between them, and one on each side.
+    filled = np.flatnonzero((counts > 0).any(axis=1))
+    if filled.size:
+        shown = slice(max(0, filled[0] - 1), filled[-1] + 2)
+        counts, bounds = counts[shown], bounds[shown]
     axes.imshow(
-        cells,
+        counts,
         aspect="auto",
         origin="lower",
         cmap="Oranges",
         interpolation="nearest",
         extent=(times[0], times[-1], -0.5, len(bounds) - 0.5),
     )
+    named = range(0, len(bounds), math.ceil(len(bounds) / TICKS))
     in_unit = _writer(panel.unit)
-    shown = range(0, len(bounds), math.ceil(len(bounds) / TICKS))
-    names = ["more" if math.isinf(bounds[row]) else f"≤ {in_unit(bounds[row])}" for row in shown]
-    axes.set_yticks(shown, names)
+    names = ["more" if math.isinf(bounds[row]) else f"≤ {in_unit(bounds[row])}" for row in named]
+    axes.set_yticks(named, names)
     axes.grid(visible=False)
     _finish_x(axes)
-
-
-def _filled(rows: Mapping[float, Sequence[float]]) -> list[float]:
-    """The bounds of the buckets that hold something, those between them, and one on each side."""
-    bounds = sorted(rows)
-    filled = [place for place, bound in enumerate(bounds) if any(n > 0 for n in rows[bound])]
-    return bounds[max(0, filled[0] - 1) : filled[-1] + 2] if filled else bounds
 
 
 def _bars(axes: Axes, panel: Panel, answers: Sequence[list[Json]]) -> None:
@@ -114,14 +104,14 @@ def _scatter(axes: Axes, panel: Panel, answers: Sequence[list[Json]]) -> None:
     points: dict[str, list[tuple[float, float]]] = {}
     for key in across.keys() & up.keys():
         points.setdefault(dict(key)["overlay"], []).append((across[key], up[key]))
-    for index, (overlay, found) in enumerate(sorted(points.items())):
-        nodes, values = zip(*sorted(found), strict=True)
-        color = CYCLE[index % len(CYCLE)]
-        axes.plot(nodes, values, marker="o", markersize=4, linewidth=1, color=color, label=overlay)
+    for overlay, found in sorted(points.items()):
+        axes.plot(
+            *zip(*sorted(found), strict=True), marker="o", markersize=4, linewidth=1, label=overlay
+        )
     axes.set_xlabel(panel.queries[0].title)
     axes.set_xlim(left=0)
     _finish_y(axes, panel)
-    _legend_below(axes, drop=-0.2)
+    axes.legend(fontsize=6.5)
 
 
 def _table(axes: Axes, panel: Panel, answers: Sequence[list[Json]]) -> None:
@@ -155,26 +145,6 @@ KINDS: dict[str, Callable[[Axes, Panel, Sequence[list[Json]]], None]] = {
     "table": _table,
 }
 """How each type of panel is drawn."""
-
-
-def _points(item: Json) -> tuple[list[float], list[float]]:
-    """Times and values; where samples are missing there is a hole, and no line across it."""
-    times: list[float] = []
-    values: list[float] = []
-    for when, text in item["values"]:
-        if times and when - times[-1] > 1.5 * STEP:
-            times.append(times[-1] + STEP)
-            values.append(math.nan)
-        times.append(when)
-        values.append(float(text))
-    return times, values
-
-
-def _legend_below(axes: Axes, drop: float = -0.1) -> None:
-    """Names the lines where Grafana does, in as many columns as there is room for."""
-    _, labels = axes.get_legend_handles_labels()
-    columns = max(1, LEGEND_WIDTH // (max(map(len, labels)) + 4))
-    axes.legend(loc="upper left", bbox_to_anchor=(0, drop), ncols=columns, fontsize=6.5)
 
 
 def _legend(query: Query, labels: Mapping[str, str]) -> str:

@@ -12,19 +12,19 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from charts.tools.dashboards.files import Panel, Query, panels, resolved
-from scale_tests.benches.dashboards.kinds import KINDS, STEP, write
+from scale_tests.benches.dashboards.kinds import KINDS, LINES, STEP, write
 from scale_tests.cluster.kube import Json
 from scale_tests.cluster.monitoring.prometheus import Prometheus
 from scale_tests.measure.pictures import GREY, STYLE, save
 
-COLUMNS = 24
-"""Of Grafana's grid."""
+WIDTH, COLUMNS = 15.0, 24
+"""Inches and columns of a picture."""
 
 UNIT = 0.28
 """Inches for each unit of a panel's height."""
 
-HEADING = 1
-"""Units that the heading of a row is high."""
+LEFT, RIGHT, TOP, BOTTOM = 0.7, 0.1, 0.25, 0.4
+"""Inches around what is drawn of a panel, for its title and its axes."""
 
 WINDOW = "30s"
 """Six scrapes of 5 s: Grafana's `$__rate_interval` at most steps."""
@@ -78,48 +78,38 @@ def draw(
     subtitle: str,
     file: str = "",
 ) -> list[Path]:
-    """Draws one dashboard, its panels laid out as in Grafana, and returns the files.
+    """Draws one dashboard, its panels where Grafana has them, and returns the files.
 
     They are named after the dashboard's uid unless `file` says otherwise.
     """
-    lines = _lines(list(panels(dashboard)))
-    with mpl.rc_context({**STYLE, "font.size": 7.5}):
-        # A line that begins a row has the row's heading above it.
-        begins = [not row or lines[row - 1][0].row != line[0].row for row, line in enumerate(lines)]
-        heights = [
-            max(panel.height for panel in line) + HEADING * first
-            for line, first in zip(lines, begins, strict=True)
-        ]
-        figure = Figure(figsize=(15, UNIT * sum(heights)), layout="constrained")
-        figure.suptitle(f"{dashboard['title']}  {subtitle}", x=0.005, ha="left", fontsize=12)
-        grid = figure.subfigures(len(lines), 1, height_ratios=heights, squeeze=False)[:, 0]
-        for line, first, part in zip(lines, begins, grid, strict=True):
-            if first:
-                part.suptitle(line[0].row, x=0.005, ha="left", fontsize=10, color=GREY)
-            # The last line of a row may be short of panels: their widths stay as they are.
-            rest = COLUMNS - sum(panel.width for panel in line)
-            widths = [panel.width for panel in line] + ([rest] if rest else [])
-            cells = part.add_gridspec(1, len(widths), width_ratios=widths)
-            for column, panel in enumerate(line):
-                axes = part.add_subplot(cells[0, column])
-                axes.set_title(panel.title, loc="left", fontweight="bold")
-                axes.set_axisbelow(True)
-                answers = [ask(query) for query in panel.queries]
-                if any(numbers(series) for series in answers):
-                    KINDS[panel.type](axes, panel, answers)
-                else:
-                    write(axes, "no data", GREY)
+    shown = list(panels(dashboard))
+    # One unit more, for the title.
+    height = UNIT * (1 + max(panel.line + panel.height for panel in shown))
+    with mpl.rc_context({**STYLE, **LINES, "font.size": 7.5}):
+        figure = Figure(figsize=(WIDTH, height))
+        figure.text(0.005, 1 - 0.2 / height, f"{dashboard['title']}  {subtitle}", fontsize=12)
+        row = ""
+        for panel in shown:
+            if panel.row != row:
+                row = panel.row
+                figure.text(0.005, 1 - UNIT * (panel.line + 0.5) / height, row, fontsize=10)
+            axes = figure.add_axes(_place(panel, height), axisbelow=True)
+            axes.set_title(panel.title, loc="left", fontweight="bold")
+            answers = [ask(query) for query in panel.queries]
+            if any(numbers(series) for series in answers):
+                KINDS[panel.type](axes, panel, answers)
+            else:
+                write(axes, "no data", GREY)
         return save(figure, directory, file or dashboard["uid"])
 
 
-def _lines(shown: Sequence[Panel]) -> list[list[Panel]]:
-    """The panels in lines of at most the grid's width, each heading with lines of its own."""
-    lines: list[list[Panel]] = []
-    for panel in shown:
-        line = lines[-1] if lines else []
-        full = sum(p.width for p in line) + panel.width > COLUMNS
-        if not line or full or line[0].row != panel.row:
-            lines.append([panel])
-        else:
-            line.append(panel)
-    return lines
+def _place(panel: Panel, height: float) -> tuple[float, float, float, float]:
+    """Left, bottom, width and height of a panel's axes, in shares of a picture of that height."""
+    column = WIDTH / COLUMNS
+    bottom = height - UNIT * (1 + panel.line + panel.height)
+    return (
+        (panel.column * column + LEFT) / WIDTH,
+        (bottom + BOTTOM) / height,
+        (panel.width * column - LEFT - RIGHT) / WIDTH,
+        (panel.height * UNIT - TOP - BOTTOM) / height,
+    )
