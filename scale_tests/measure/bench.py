@@ -91,6 +91,12 @@ class Bench:
     draw: Callable[[Sequence[Any], Path], Sequence[Picture]] = lambda _cells, _directory: ()
     """Draws the cells into a directory; often `functools.partial(drawing.draw, PICTURES)`."""
 
+    quick: str = "fewer and smaller runs"
+    """The extent of a run with `QUICK=1`, on a plain page."""
+
+    text: Callable[[Meta, Sequence[Any]], Sequence[str]] = lambda _meta, _cells: ()
+    """Paragraphs of a plain page, from meta and cells, after that of the circumstances."""
+
     page: Callable[[Meta, Sequence[Any], Sequence[Picture]], Page] | None = None
     """The page, from meta, cells and pictures; None for a plain one."""
 
@@ -104,6 +110,19 @@ class Bench:
     def kept_as(self) -> str:
         """The name of the document and of the directory."""
         return self.document or self.name
+
+    def plain_page(self, meta: Meta, cells: Sequence[Any], drawn: Sequence[Picture]) -> Page:
+        """Circumstances, pictures, targets and tables."""
+        text = [pages.circumstances(meta, quick=self.quick), *self.text(meta, cells)]
+        tables = self.report.tables(cells)
+        return Page(
+            title=pages.run_title(f"python -m scale_tests {self.name}", meta),
+            sections=[
+                Section(text=text, parts=drawn),
+                pages.targets_section(self.report.checks(cells)),
+                *(Section(title=title, parts=[table]) for title, table in tables.items()),
+            ],
+        )
 
     def parser(self) -> argparse.ArgumentParser:
         """The command line."""
@@ -210,7 +229,7 @@ class Session:
     def publish(self, meta: Meta, cells: Sequence[Any]) -> None:
         """Draws the pictures and writes the page."""
         drawn = self.bench.draw(cells, self.directory)
-        page = self.bench.page or self._plain_page
+        page = self.bench.page or self.bench.plain_page
         pages.write(page(meta, cells, drawn), self.directory)
 
     def show(self, cells: Sequence[Any]) -> int:
@@ -220,17 +239,6 @@ class Session:
         held = checks.show(self.console, self.bench.report.checks(cells))
         self.console.print(f"Written: {relative(self.directory)}")
         return 0 if held else 1
-
-    def _plain_page(self, meta: Meta, cells: Sequence[Any], drawn: Sequence[Picture]) -> Page:
-        tables = self.bench.report.tables(cells)
-        return Page(
-            title=pages.run_title(f"python -m scale_tests {self.bench.name}", meta),
-            sections=[
-                Section(text=[pages.circumstances(meta)], parts=drawn),
-                pages.targets_section(self.bench.report.checks(cells)),
-                *(Section(title=title, parts=[table]) for title, table in tables.items()),
-            ],
-        )
 
 
 def add_names(parser: argparse.ArgumentParser, metavar: str, known: Collection[str]) -> None:

@@ -64,7 +64,8 @@ BENCH = Bench(
     about=__doc__,
     measure=_measure,
     report=report,
-    page=report.page,
+    quick="64 nodes, three overlays",
+    text=report.text,
     options=options,
     interrupted=": the same command continues with the cells that are not done.",
 )

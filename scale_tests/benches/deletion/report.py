@@ -7,15 +7,7 @@ from typing import Any
 
 from scale_tests.benches.deletion.plan import LARGEST_MESH, SIZES
 from scale_tests.measure.checks import Check, at_most
-from scale_tests.measure.page import (
-    Page,
-    Picture,
-    Section,
-    Table,
-    circumstances,
-    run_title,
-    targets_section,
-)
+from scale_tests.measure.page import Table
 
 Cell = Mapping[str, Any]
 
@@ -85,10 +77,9 @@ def tables(cells: Sequence[Cell]) -> dict[str, Table]:
     return {"Cells": Table(head=[*columns], rows=rows)}
 
 
-def page(meta: Mapping[str, Any], cells: Sequence[Cell], _drawn: Sequence[Picture]) -> Page:
-    """The page of a run."""
-    texts = [
-        circumstances(meta, quick="64 nodes, three overlays"),
+def text(_meta: Mapping[str, Any], _cells: Sequence[Cell]) -> list[str]:
+    """Paragraphs for the page of a run."""
+    return [
         "Nodes are plain processes of a node agent. API server, controllers, scheduler and "
         "operator are real. CPU is that of the nodes' processes: from the apply until all have "
         "joined one overlay, and from the delete until the last process has ended. The API server "
@@ -96,14 +87,6 @@ def page(meta: Mapping[str, Any], cells: Sequence[Cell], _drawn: Sequence[Pictur
         f"There is no full mesh above {LARGEST_MESH} nodes: one of 256 has 200,000 connections, "
         "all of them on this machine, and two CPUs did not form it.",
     ]
-    return Page(
-        title=run_title("make bench-deletion", meta),
-        sections=[
-            Section(text=texts),
-            targets_section(checks(cells)),
-            *(Section(title=title, parts=[table]) for title, table in tables(cells).items()),
-        ],
-    )
 
 
 def _none_left(cells: Sequence[Cell]) -> bool:

@@ -42,7 +42,8 @@ BENCH = Bench(
     about=__doc__,
     measure=_measure,
     report=report,
-    page=report.page,
+    quick="three pairs",
+    text=report.text,
     options=options,
 )
 main = BENCH.main

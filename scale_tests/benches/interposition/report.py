@@ -7,15 +7,7 @@ from statistics import median
 from typing import Any
 
 from scale_tests.measure.checks import Check, at_least, at_most
-from scale_tests.measure.page import (
-    Page,
-    Picture,
-    Section,
-    Table,
-    circumstances,
-    run_title,
-    targets_section,
-)
+from scale_tests.measure.page import Table
 
 Cell = Mapping[str, Any]
 
@@ -84,22 +76,13 @@ def tables(cells: Sequence[Cell]) -> dict[str, Table]:
     return {"Pairs": Table(head=head, rows=rows)}
 
 
-def page(meta: Mapping[str, Any], cells: Sequence[Cell], _drawn: Sequence[Picture]) -> Page:
-    """The page of a run."""
-    texts = [
-        circumstances(meta, quick="three pairs"),
+def text(meta: Mapping[str, Any], _cells: Sequence[Cell]) -> list[str]:
+    """Paragraphs for the page of a run."""
+    return [
         f"The base is `{meta['config']['base']}`, the revision before fault injection. Both are "
         "measured in turns, in virtual machines that are started anew for each pair; of the "
         f"{meta['config']['repetitions']} repetitions in a pair the least disturbed counts. A send "
         "is the caller's time of `partisan:forward/4` to one of 16 lanes without sockets, in the "
         "fastest of 200 rounds of 1,024. Messages of 1 KB go from 16 senders over one lane on "
-        "loopback for 0.15 s.",
+        "loopback for 0.15 s."
     ]
-    return Page(
-        title=run_title("make bench-interposition", meta),
-        sections=[
-            Section(text=texts),
-            targets_section(checks(cells)),
-            *(Section(title=title, parts=[table]) for title, table in tables(cells).items()),
-        ],
-    )

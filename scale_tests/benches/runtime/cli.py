@@ -60,7 +60,8 @@ BENCH = Bench(
     measure=_measure,
     report=report,
     draw=partial(drawing.draw, pictures.PICTURES),
-    page=report.page,
+    quick="fewer points and repetitions",
+    text=report.text,
     options=options,
     expected=(WireError,),
 )

@@ -12,15 +12,7 @@ from typing import Any
 
 from scale_tests.benches.runtime.plan import KB, MB
 from scale_tests.measure.checks import Check, at_most
-from scale_tests.measure.page import (
-    Page,
-    Picture,
-    Section,
-    Table,
-    circumstances,
-    run_title,
-    targets_section,
-)
+from scale_tests.measure.page import Table
 from scale_tests.measure.spread import Spread, short
 
 Cell = dict[str, Any]
@@ -212,21 +204,12 @@ def tables(cells: Sequence[Cell]) -> dict[str, Table]:
     return {title: table for title, table in found.items() if table.rows}
 
 
-def page(meta: Mapping[str, Any], cells: Sequence[Cell], drawn: Sequence[Picture]) -> Page:
-    """The page of a run."""
-    text = (
-        f"{circumstances(meta, quick='fewer points and repetitions')} "
-        f"{meta['config']['repetitions']} repetitions, {meta['seconds']} s."
-    )
-    caption = "What was found is a median, with the least and the largest value."
-    return Page(
-        title=run_title("make bench-runtime", meta),
-        sections=[
-            Section(text=[text], parts=drawn),
-            targets_section(checks(cells), caption),
-            *(Section(title=title, parts=[table]) for title, table in tables(cells).items()),
-        ],
-    )
+def text(meta: Mapping[str, Any], _cells: Sequence[Cell]) -> list[str]:
+    """Paragraphs for the page of a run."""
+    return [
+        f"{meta['config']['repetitions']} repetitions, {meta['seconds']} s. What was found is a "
+        "median, with the least and the largest value."
+    ]
 
 
 def of(cells: Sequence[Cell], experiment: str | None) -> list[Cell]:

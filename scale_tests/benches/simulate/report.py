@@ -51,7 +51,7 @@ class Report:
         return [asdict(figure) for figure in self.figures]
 
     def meta(self) -> dict[str, Any]:
-        """What the document says of the run."""
+        """The circumstances of the run, for the document."""
         jobs = [asdict(outcome.job) for outcome in self.outcomes]
         took = [
             {

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from scale_tests.benches.deletion import plan, report
+from scale_tests.benches.deletion.cli import BENCH
 from scale_tests.cluster import crd
 from scale_tests.measure.document import RESULTS, document
 from scale_tests.measure.page import markdown
@@ -60,7 +61,7 @@ def test_the_page_has_a_row_for_each_cell() -> None:
     meta = document(
         "deletion", started=datetime.now(UTC), versions={}, cells=cells, checks=checks, quick=True
     )["meta"]
-    text = markdown(report.page(meta, cells, []), RESULTS)
+    text = markdown(BENCH.plain_page(meta, cells, []), RESULTS)
     assert "| HyParView | 64 |" in text
     assert "| Cyclon | 256 |" in text
     assert "0.100" in text

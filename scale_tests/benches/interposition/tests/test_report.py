@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from scale_tests.benches.interposition import report
+from scale_tests.benches.interposition.cli import BENCH
 from scale_tests.measure.document import RESULTS, document
 from scale_tests.measure.page import markdown
 
@@ -71,6 +72,6 @@ def test_the_page_has_a_row_for_each_pair() -> None:
         quick=False,
         config={"base": "0123456789ab", "pairs": 3, "repetitions": 2},
     )["meta"]
-    text = markdown(report.page(meta, PAIRS, []), RESULTS)
+    text = markdown(BENCH.plain_page(meta, PAIRS, []), RESULTS)
     assert "`0123456789ab`" in text
     assert "| 2 | 1,000 | 990 | 0.990 | 1,100 | 1.100 | 200,000 | 198,000 | 0.990 | 1.000 |" in text

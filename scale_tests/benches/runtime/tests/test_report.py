@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from scale_tests.benches.runtime import pictures, report
+from scale_tests.benches.runtime.cli import BENCH
 from scale_tests.benches.runtime.plan import KB, MB
 from scale_tests.measure.drawing import draw
 from scale_tests.measure.page import markdown
@@ -182,7 +183,7 @@ def test_the_pictures_and_the_page(tmp_path: Path) -> None:
         "versions": {"otp": "25", "source": "0" * 7},
         "machine": {"cpus": 2, "cpu_model": "", "kernel": "", "memory_bytes": 0},
     }
-    text = markdown(report.page(meta, ALL, drawn), tmp_path)
+    text = markdown(BENCH.plain_page(meta, ALL, drawn), tmp_path)
     assert "| 20 ms | 512 KB | 128 | 16 | 950 / 1000 / 100 | 0.95 (0.95 to 0.95) |" in text
     assert "full" not in text.splitlines()[2]
 
