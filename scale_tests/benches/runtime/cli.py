@@ -2,7 +2,8 @@
 
 Prints tables, writes build/results/bench-runtime.json, footprint.json, a page and pictures; ends
 with 1 when a target is missed. One that is missed by less than 0.05 is measured again, with more
-repetitions; both are kept, and the second counts. `QUICK=1` takes fewer points.
+repetitions; both are kept, and the second counts. `QUICK=1` takes fewer points. `waits` explains
+slow pings instead, with `perf`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from functools import partial
 from typing import Any
 
 from scale_tests import otp
-from scale_tests.benches.runtime import driver, footprint, memory, pictures, report
+from scale_tests.benches.runtime import driver, footprint, memory, pictures, report, waits
 from scale_tests.benches.runtime import plan as plans
 from scale_tests.host import procfs
 from scale_tests.host.wire import Wire, WireError, congestion_controls, wire
@@ -29,14 +30,18 @@ _SETTLED = 0.75
 """The share of the free memory that is touched before the measurements."""
 
 PARTS = ("throughput", "ping", "dispatch", "footprint")
+WAITS = "waits"
+"""Not a part of the comparison: explains slow pings."""
 
 
 def options(parser: argparse.ArgumentParser) -> None:
     """The options that are its own."""
-    add_names(parser, "PART", PARTS)
+    add_names(parser, "PART", (*PARTS, WAITS))
 
 
 def _measure(session: Session) -> int:
+    if WAITS in session.options.names:
+        return waits.measure(session)
     chosen = plans.plan(quick=session.quick, controls=congestion_controls())
     parts = set(session.options.names or PARTS)
     otp.compile_runtime()

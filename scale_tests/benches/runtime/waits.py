@@ -1,4 +1,4 @@
-"""`python -m scale_tests.benches.runtime.waits`: what slow pings next to bulk wait for.
+"""`python -m scale_tests runtime waits`: what slow pings next to bulk wait for.
 
 perf records the kernel's scheduler: how much of the slow pings' time was a thread of the two
 emulators ready without a processor? Needs root, and `perf` (Debian: linux-perf).
@@ -10,24 +10,23 @@ import re
 import shutil
 import statistics
 import subprocess
-import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
-
 from scale_tests import otp
 from scale_tests.benches.runtime import driver, plan
+from scale_tests.cluster.environment import ConfigurationError
 from scale_tests.host.commands import CommandError, relative
-from scale_tests.host.wire import WireError, wire
-from scale_tests.measure import terminal, versions
+from scale_tests.host.wire import wire
+from scale_tests.measure import versions
+from scale_tests.measure.bench import Session
 from scale_tests.measure.document import document, write
+from scale_tests.measure.page import Table
 from scale_tests.measure.systems import OURS
+from scale_tests.measure.tables import terminal_table
 
 _REPETITIONS = 5
 _MILLISECONDS = 2000
@@ -100,44 +99,38 @@ def explain(pings: Iterable[Span], waited: Sequence[Span]) -> list[Explained]:
     return found
 
 
-def main() -> int:
-    """Measures and explains the pings of this runtime without a delay."""
-    console = Console()
+def measure(session: Session) -> int:
+    """Measures and explains the pings of this runtime without a delay.
+
+    Raises ConfigurationError, CommandError, WireError.
+    """
     if shutil.which("perf") is None:
-        console.print("there is no `perf`: install it (Debian: linux-perf)")
-        return 2
-    return terminal.run(
-        lambda: _run(console), CommandError, WireError, interrupted=": nothing was written."
-    )
-
-
-def _run(console: Console) -> int:
-    started = datetime.now(UTC)
+        raise ConfigurationError("there is no `perf`: install it (Debian: linux-perf)")
     otp.compile_runtime()
     with tempfile.TemporaryDirectory(prefix="waits-") as directory:
         trace = Path(directory, "trace")
-        cells = _pings(trace, console)
+        cells = _pings(trace, session.say)
         waited = list(waits(_events(trace)))
     found = explain(((a, b) for cell in cells for a, b in cell["loaded"]["slow_ns"]), waited)
     if not found:
-        console.print("no ping was slow")
+        session.say("no ping was slow")
         return 0
-    console.print(_table(cells, found))
+    session.console.print(terminal_table("Slow pings", _table(cells, found)))
     file = write(
         document(
             "bench-waits",
-            started=started,
+            started=session.started,
             versions=versions.of_machine(cell["otp"] for cell in cells),
             cells=[asdict(ping) for ping in found],
             checks=[],
             config={"repetitions": _REPETITIONS, "bulk": plan.BULK, "rtt_ms": 0},
         )
     )
-    console.print(f"Written: {relative(file)}")
+    session.say(f"Written: {relative(file)}")
     return 0
 
 
-def _pings(trace: Path, console: Console) -> list[driver.Cell]:
+def _pings(trace: Path, say: Callable[[str], None]) -> list[driver.Cell]:
     argv = ["perf", "record", "--quiet", "--all-cpus", "--clockid", "CLOCK_MONOTONIC"]
     argv += ["--mmap-pages", "16384", "--output", str(trace)]
     argv += [word for event in _EVENTS for word in ("--event", event)]
@@ -149,7 +142,7 @@ def _pings(trace: Path, console: Console) -> list[driver.Cell]:
     ):
         assert recorder.stdin is not None
         try:
-            cells = list(driver.run(line, jobs, console.print))
+            cells = list(driver.run(line, jobs, say))
         finally:
             recorder.stdin.close()
     if recorder.returncode != 0:
@@ -168,17 +161,12 @@ def _events(trace: Path) -> Iterator[str]:
 
 
 def _table(cells: Sequence[dict[str, Any]], found: Sequence[Explained]) -> Table:
-    table = Table("pings", "of these over 2 ms", "share of theirs spent ready, without a processor")
-    table.add_column("longest wait, ms")
-    table.add_row(
+    shares = [ping.share for ping in found]
+    row = [
         str(sum(cell["loaded"]["messages"] for cell in cells)),
         str(len(found)),
-        f"{statistics.fmean(ping.share for ping in found):.0%} (median "
-        f"{statistics.median(ping.share for ping in found):.0%})",
+        f"{statistics.fmean(shares):.0%} (median {statistics.median(shares):.0%})",
         f"{max(ping.longest_ms for ping in found):.1f}",
-    )
-    return table
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    ]
+    share = "share of theirs spent ready, without a processor"
+    return Table(head=("pings", "of these over 2 ms", share, "longest wait, ms"), rows=[row])
