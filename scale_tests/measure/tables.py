@@ -2,18 +2,9 @@
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Iterable
-
 from rich import table as rich
 
 from scale_tests.measure.page import Table
-
-
-def spread(figures: Iterable[float]) -> str:
-    """The median of some figures, at least one, with the least and the largest of them."""
-    values = list(figures)
-    return f"{statistics.median(values):.2f} ({min(values):.2f} to {max(values):.2f})"
 
 
 def terminal_table(title: str, table: Table) -> rich.Table:

@@ -11,7 +11,7 @@ from scale_tests.measure.checks import Check, at_most
 from scale_tests.measure.drawing import Picture
 from scale_tests.measure.page import Table
 from scale_tests.measure.pictures import BLUE, GREY, VERMILION
-from scale_tests.measure.tables import spread
+from scale_tests.measure.spread import Spread
 
 LANES_SECONDS = 1.0
 FROZEN_SECONDS = 15.0
@@ -62,7 +62,7 @@ def tables(cells: Sequence[Cell]) -> dict[str, Table]:
     """Medians with their spread."""
     rows = []
     if runs := _of(cells, "formation"):
-        per_node = spread(c["cpu_seconds"] / c["nodes"] for c in runs)
+        per_node = str(Spread.of(c["cpu_seconds"] / c["nodes"] for c in runs))
         rows += [
             (f"{runs[0]['nodes']} nodes at once to one component, s", _seconds(runs)),
             ("processor time of a node until then, s", per_node),
@@ -122,4 +122,4 @@ def _per_link(cell: Cell) -> float:
 
 
 def _seconds(cells: Sequence[Cell]) -> str:
-    return spread(cell["seconds"] for cell in cells)
+    return str(Spread.of(cell["seconds"] for cell in cells))

@@ -9,7 +9,7 @@ from typing import Any
 from scale_tests.host.units import MIB
 from scale_tests.measure.checks import Check, at_most, equal
 from scale_tests.measure.page import Table
-from scale_tests.measure.tables import spread
+from scale_tests.measure.spread import Spread
 
 MORE_THAN_THE_RUNTIME = 5.0
 """Seconds that joining may take in addition to the start of the same pods without an overlay."""
@@ -40,7 +40,7 @@ def tables(cells: Sequence[Cell]) -> dict[str, Table]:
     """Medians, with their spread where there are repetitions."""
 
     def of(figure: str, key: str) -> str:
-        return spread(cell[key] for cell in _of(cells, figure))
+        return str(Spread.of(cell[key] for cell in _of(cells, figure)))
 
     (rest,) = _of(cells, "operator_at_rest")
     rows = [

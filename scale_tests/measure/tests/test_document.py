@@ -13,7 +13,7 @@ from rich.console import Console
 from scale_tests.measure import document as documents
 from scale_tests.measure.checks import Check, at_least, at_most, equal, show
 from scale_tests.measure.pictures import save
-from scale_tests.measure.tables import spread
+from scale_tests.measure.spread import Spread
 
 HELD = Check(name="links [of all]", value=7, bar="= 7", ok=True)
 MISSED = Check(name="seconds", value=1.5, bar="<= 1", ok=False)
@@ -55,7 +55,7 @@ def test_a_check_of_which_nothing_was_run_is_shown_and_not_missed() -> None:
 
 
 def test_a_spread_has_median_least_and_largest() -> None:
-    assert spread(iter([3.0, 1.0, 2.5])) == "2.50 (1.00 to 3.00)"
+    assert str(Spread.of(iter([3.0, 1.0, 2.5]))) == "2.5 (1 to 3)"
 
 
 def test_a_figure_is_saved_as_svg_without_a_date_and_as_png(tmp_path: Path) -> None:
