@@ -19,6 +19,7 @@ calls_test_() ->
          || {Title, Test} <- [
                 {"OTP's calls that time out leave nothing behind", fun timed_out/1},
                 {"nor do callers that end", fun ended/1},
+                {"a timeout that is none fails in the caller alone", fun invalid/1},
                 {"messages wait for room for at most a minute", fun bounded/1},
                 {"a flood of calls is refused beyond the slots", fun flood/1}
             ]
@@ -68,6 +69,19 @@ ended([A, B]) ->
     ok = await(fun() -> calls(B) =:= 50 end),
     ok = call(A, ?MODULE, kill_callers, []),
     ok = await(fun() -> calls(B) =:= 0 end).
+
+invalid([A, B]) ->
+    Before = call(A, erlang, whereis, [partisan_acks]),
+    Target = {server, name(B)},
+    [
+        begin
+            ?assertError(timeout_value, call(A, partisan, call, [Target, hello, Timeout])),
+            Options = #{ack => true, timeout => Timeout},
+            ?assertError(function_clause, call(A, partisan, forward, [Target, hello, Options]))
+        end
+     || Timeout <- [1.5, -1, never]
+    ],
+    ?assertEqual(Before, call(A, erlang, whereis, [partisan_acks])).
 
 bounded([A, B]) ->
     Target = {server, name(B)},

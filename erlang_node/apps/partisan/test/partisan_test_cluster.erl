@@ -3,7 +3,7 @@
 -module(partisan_test_cluster).
 
 -export([start/2, start_connected/2, connected/1]).
--export([start_node/2, start_node/3, start_bare/2, configuration/3, stop/1, call/4]).
+-export([start_node/2, start_node/3, start_bare/2, start_bare/3, configuration/3, stop/1, call/4]).
 -export([net/0, name/1, peer/1, change/2]).
 -export([send_in_background/5, senders/1]).
 -export([kill/1, freeze/1, thaw/1, await/1, await/2, token/0]).

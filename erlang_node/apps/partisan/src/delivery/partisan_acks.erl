@@ -289,4 +289,6 @@ given_up_after(count, infinity, _Options) -> ?GIVEN_UP_AFTER;
 given_up_after(_Outcome, Timeout, _Options) -> Timeout.
 
 deadline(infinity) -> infinity;
-deadline(Timeout) -> partisan_ack_stream:now_ms() + Timeout.
+%% In the caller: a fraction would end this process when it starts its timer.
+deadline(Timeout) when is_integer(Timeout), Timeout >= 0 ->
+    partisan_ack_stream:now_ms() + Timeout.

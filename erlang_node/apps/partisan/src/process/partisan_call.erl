@@ -69,8 +69,10 @@ call(Target, Request, Timeout, Options) ->
     end.
 
 %% @doc Makes a request of a callee and waits for the answer, at most the timeout in milliseconds.
+%% Fails with `timeout_value' for a timeout that is neither from 0 to 2^32 - 1 nor `infinity'.
 -spec request(partisan_peer:name(), callee(), Request :: term(), timeout(), options()) -> result().
 request(Node, Callee, Request, Timeout0, Options) ->
+    is_timeout(Timeout0) orelse error(timeout_value),
     Timeout = until(Timeout0, Options),
     case {partisan:node(), Callee} of
         {Node, {execute, _}} -> await(spawn_local(Callee, Request, Timeout), Timeout);

@@ -1,0 +1,15 @@
+%%% The table of calls: each runs once over Distributed Erlang and once over ours.
+-module(comparison_cases).
+
+-export([all/0]).
+
+%% The call by OTP's name, the case, its kind (`ok', `error' or `loss': of a node), and the function
+%% that makes it over a system; in a loss, a function of the system, the node that will be lost, and
+%% what the case calls when it waits for that.
+all() ->
+    lists:append([
+        comparison_messages:cases(),
+        comparison_calls:cases(),
+        comparison_behaviours:cases(),
+        comparison_monitors:cases()
+    ]).

@@ -1,0 +1,107 @@
+%%% The deliberate differences, and the cases in which they show.
+-module(comparison_differences).
+
+-export([all/0, reason/2, obsolete/1]).
+
+%% The name, and what each of the three does: Distributed Erlang, upstream Partisan, this runtime,
+%% with the reason.
+all() ->
+    [
+        {value, "`!` and `erlang:send/2` return the message", "`forward_message` returns `ok`",
+            "`partisan:forward` returns `ok` or `{error, Reason}`: a full lane, or a message that "
+            "is too large, is an answer, not an exception"},
+        {invalid, "invalid arguments fail with `badarg`, in `gen_server:call` with an exit",
+            "fail",
+            "fail with `function_clause`, `badmap` or `timeout_value` in the caller. `demonitor/1` "
+            "of anything that is no monitor of the caller returns `true`"},
+        {pid, "a process identifier means one process on all nodes", "rewritten in every message",
+            "a reference does ([Sending](runtime.md#sending)); identifiers inside a message are "
+            "not changed, so any term arrives as it was sent"},
+        {noconnect, "`noconnect` returns `noconnect` if there is no connection", "no such option",
+            "`ttl => 0` returns `{error, not_connected}`. In a partial view a member need not be a "
+            "neighbour"},
+        {shapes, "any message is delivered to any process", "delivered",
+            "`{system, _, _}`, `{'EXIT', _, _}`, `{'$gen_call', _, _}` and `{partisan, _}` are "
+            "dropped and counted: OTP's behaviours obey them from any sender "
+            "([Who can be reached](runtime.md#who-can-be-reached))"},
+        {otp, "supervisors and processes of OTP are reached", "reached",
+            "they are not offered: a supervisor starts any process that it is asked to start"},
+        {control, "`sys`, `stop` and handlers of events control any process", "any process",
+            "remote control is off: a node lists modules in `remote_execution`, and "
+            "`partisan:execute` calls them. By a via name these calls exit with `normal`"},
+        {events, "`gen_event` calls event managers on other nodes", "not by via names",
+            "`gen_event:notify/2` by a via name; its calls have a form of their own, which via "
+            "names do not carry: they exit with `normal`"},
+        {named,
+            "errors of `receive_response` name `{Name, Node}`, and a lost node is `noconnection`",
+            "a process identifier",
+            "they name the local process that stands for the server, and a lost node is "
+            "`{nodedown, Node}`, as for a call"},
+        {once, "`monitor_node` twice gives two messages", "not examined",
+            "one message, however often a process has asked"}
+    ].
+
+%% The name of the difference that a case shows.
+reason(Call, Case) ->
+    case [Name || {Name, Calls, Words} <- shown(), is_one(Call, Calls), contains(Case, Words)] of
+        [Name | _] -> Name;
+        [] -> none
+    end.
+
+%% The names of differences that no case has shown.
+obsolete(Cells) ->
+    [Name || {Name, _, _, _} <- all()] -- [Reason || #{equal := false, reason := Reason} <- Cells].
+
+%% Calls and parts of the names of cases; `any' of them.
+shown() ->
+    [
+        {value, ["erlang:send/2"], "its value"},
+        {invalid, any, "which is no target"},
+        {invalid, ["erlang:send/3"], "options that are an atom"},
+        {invalid, ["gen_server:call/3"], "with the timeout"},
+        {invalid, ["erlang:demonitor/1"], "of no reference"},
+        {invalid, ["erlang:monitor/2"], "of a kind that does not exist"},
+        {invalid, ["erlang:monitor_node/2"], "with a flag that is no boolean"},
+        {pid, ["gen_server:call/3"], "a raw process identifier made there"},
+        {noconnect, ["erlang:send/3"], "noconnect"},
+        {shapes, ["erlang:send/2"], "to a plain process: a system message"},
+        {shapes, ["erlang:send/2"], "to a plain process: an exit signal's message"},
+        {shapes, ["erlang:send/2"], "to a plain process: a raw call"},
+        {shapes, ["erlang:send/2"], "to a plain process: a notification of the runtime"},
+        {otp, ["gen_server:call/3", "erlang:monitor/2"], "process of OTP"},
+        {otp,
+            [
+                "supervisor:which_children/1",
+                "supervisor:start_child/2",
+                "supervisor:terminate_child/2",
+                "supervisor:count_children/1"
+            ],
+            ""},
+        {control,
+            [
+                "gen_server:stop/3",
+                "gen_statem:stop/3",
+                "gen_event:stop/3",
+                "gen_event:add_handler/3",
+                "gen_event:delete_handler/3",
+                "sys:get_state/2",
+                "sys:replace_state/3",
+                "sys:suspend/2",
+                "sys:get_status/2"
+            ],
+            ""},
+        {events, ["gen_event:call/4", "gen_event:which_handlers/1", "gen_event:sync_notify/2"], ""},
+        {events, ["gen_event:notify/2"], "arrive"},
+        {named, ["gen_server:send_request/2"], "the server stops"},
+        {named, ["gen_server:send_request/2"], "the server fails"},
+        {named, ["gen_server:send_request/2"], "the server is killed"},
+        {named, ["gen_server:send_request/2"], "to an absent name"},
+        {named, ["gen_server:send_request/2"], "the node is killed"},
+        {named, ["gen_statem:send_request/2"], "the machine stops"},
+        {once, ["erlang:monitor_node/2"], "twice"}
+    ].
+
+is_one(_Call, any) -> true;
+is_one(Call, Calls) -> lists:member(Call, Calls).
+
+contains(Case, Words) -> string:find(Case, Words) =/= nomatch.

@@ -1,0 +1,53 @@
+%%% Starts the processes that cases use, on the node where they are used: each case has its own.
+-module(comparison_fixture).
+-behaviour(gen_server).
+
+-export([start/1, init/1, handle_call/3, handle_cast/2]).
+
+%% Of this system, which makes references to the processes.
+start(System) ->
+    gen_server:start({local, fixture}, ?MODULE, System, []).
+
+init(System) ->
+    {ok, System}.
+
+handle_call({start, Kind}, _From, System) ->
+    % Processes of an earlier run may still be there.
+    Name = list_to_atom("fixture_" ++ integer_to_list(erlang:unique_integer([positive]))),
+    {ok, Pid} = start(Kind, Name),
+    {reply, {Name, System:reference(Pid)}, System}.
+
+handle_cast(_, State) ->
+    {noreply, State}.
+
+start(server, Name) ->
+    gen_server:start({local, Name}, comparison_server, [], []);
+start(statem, Name) ->
+    gen_statem:start({local, Name}, comparison_statem, [], []);
+start(event, Name) ->
+    {ok, Pid} = gen_event:start({local, Name}),
+    ok = gen_event:add_handler(Pid, comparison_handler, []),
+    {ok, Pid};
+start(supervisor, Name) ->
+    {ok, Pid} = supervisor:start_link({local, Name}, comparison_supervisor, []),
+    true = unlink(Pid),
+    {ok, Pid};
+start(process, Name) ->
+    Pid = spawn(fun() -> process([]) end),
+    true = register(Name, Pid),
+    {ok, Pid}.
+
+%% Answers no calls, shows what it has received, and ends when it is asked to.
+process(Seen) ->
+    receive
+        {seen, From, Tag} ->
+            _ = answer(From, {Tag, lists:reverse(Seen)}),
+            process(Seen);
+        {stop, Reason} ->
+            exit(Reason);
+        Message ->
+            process([Message | Seen])
+    end.
+
+answer(Pid, Message) when is_pid(Pid) -> Pid ! Message;
+answer(Ref, Message) -> partisan:forward(Ref, Message).
