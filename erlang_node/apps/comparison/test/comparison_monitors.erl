@@ -50,6 +50,7 @@ of_processes() ->
             {"erlang:monitor/2", "of a process of the own node", ok, fun(S) ->
                 {Name, Reference} = fixture(process, S:own_node()),
                 Monitor = S:monitor(process, Reference),
+                ok = established(S, S:own_node()),
                 _ = S:send(Name, {stop, oops}),
                 receive {'DOWN', Monitor, Type, Object, Why} -> {Type, Object, Why} end
             end},
@@ -266,5 +267,8 @@ losses() ->
 %% Returns when the monitors before have arrived, as this one has: monitors and messages are not
 %% ordered with each other over ours.
 established(S) ->
-    Monitor = S:monitor(process, {absent, b()}),
+    established(S, b()).
+
+established(S, Node) ->
+    Monitor = S:monitor(process, {absent, Node}),
     receive {'DOWN', Monitor, process, _, noproc} -> ok end.
