@@ -163,7 +163,7 @@ spawned([A, B, _]) ->
     ?assertEqual(name(B), partisan_ref:peer_name(Ref)),
     ?assert(call(A, partisan_erlang, is_process_alive, [Ref])),
     ?assertEqual(Ref, call(A, partisan_erlang, whereis, [{spawned, name(B)}])),
-    ?assertEqual(undefined, call(A, partisan_erlang, whereis, [{nobody, name(B)}])),
+    ?assertEqual(undefined, call(A, partisan_erlang, whereis, [{absent, name(B)}])),
     ok = call(A, partisan, forward, [Ref, stop]),
     ok = await(fun() -> not call(A, partisan_erlang, is_process_alive, [Ref]) end),
     Fun = fun() -> hold(spawned) end,
