@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from scale_tests.benches.experiments import (
     checks,
@@ -21,12 +22,11 @@ from scale_tests.benches.experiments.experiment import Experiment
 from scale_tests.benches.experiments.simulated import Simulated
 from scale_tests.cluster.kube import Json
 from scale_tests.host.commands import relative
-from scale_tests.measure import document as documents
 from scale_tests.measure import drawing
+from scale_tests.measure.bench import Session
 from scale_tests.measure.cells import SLOW, Result
 from scale_tests.measure.checks import Check
-from scale_tests.measure.page import Link, Page, Picture, Section, bars_table, listed
-from scale_tests.measure.page import write as write_page
+from scale_tests.measure.page import Link, Page, Picture, Section, Table, bars_table, listed
 
 OTHER_PAGES = {
     "scale": "The published evaluation from 32 nodes on, overlay by overlay",
@@ -38,68 +38,68 @@ OTHER_PAGES = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Contents:
-    """The contents of a report."""
+class Report:
+    """A run, of which there is at least one cell; the report of its benchmark."""
 
     experiment: Experiment
     results: Sequence[Result]
-    """Of the cells that were run, of which there is at least one."""
-    simulated: Sequence[Simulated]
-    missing: Sequence[Json]
-    checks: list[Check]
+    """Of the cells that were run."""
+
+    rows: Sequence[Simulated] = ()
+    """Simulated cells, which stand next to an experiment in which nodes count as often."""
+
+    left_out: Mapping[str, str]
+    """Why cells were not run, by their points' slugs."""
+
+    directory: Path
 
     @property
-    def started(self) -> datetime:
-        """The start of the first cell."""
-        return min(datetime.fromisoformat(cell.started) for cell in self.results)
+    def simulated(self) -> Sequence[Simulated]:
+        """The simulated cells that compare."""
+        return self.rows if published.is_repeated_by(self.experiment.ad_counter) else ()
+
+    @property
+    def missing(self) -> list[Json]:
+        """The cells that were not run."""
+        return not_run.cells(self.experiment, self.results, self.left_out)
+
+    def checks(self, _cells: Sequence[Any]) -> list[Check]:
+        """The targets."""
+        return checks.checks(self.experiment, self.results, self.simulated)
+
+    def tables(self, _cells: Sequence[Any]) -> dict[str, Table]:
+        """None for the terminal, which has seen each cell."""
+        return {}
+
+    def draw(self, _cells: Sequence[Any], directory: Path) -> list[Picture]:
+        """Every picture; none where no cell is complete."""
+        return _draw(self, directory / "pictures")
+
+    def page(self, meta: Mapping[str, Any], cells: Sequence[Any], drawn: Sequence[Picture]) -> Page:
+        """The page, which links others that are next to its directory."""
+        title = f"{self.experiment.title}, {meta['started'][:10]}"
+        return Page(title=title, sections=_sections(self, self.checks(cells), drawn))
 
 
-def write(
-    experiment: Experiment,
-    results: Sequence[Result],
-    rows: Sequence[Simulated],
-    directory: Path,
-    *,
-    left_out: Mapping[str, str],
-    latest: Path,
-) -> list[Check]:
-    """Writes the report of a run, of which there is at least one cell; returns its checks.
-
-    Simulated cells (`rows`) stand next to an experiment in which nodes count as often. `left_out`
-    has why cells were not run, by their points' slugs. The report's JSON is written into `latest`,
-    too, where each measurement's last result is.
-    """
-    comparable = rows if published.is_repeated_by(experiment.ad_counter) else ()
-    contents = Contents(
-        experiment=experiment,
-        results=results,
-        simulated=comparable,
-        missing=not_run.cells(experiment, results, left_out),
-        checks=checks.checks(experiment, results, comparable),
-    )
-    measured = documents.document(
-        "scale",
-        started=contents.started,
+def conclude(session: Session, found: Report) -> int:
+    """Writes all of a run into its directory; returns the exit status."""
+    experiment, results = found.experiment, found.results
+    session.options.out = found.directory
+    started = min(datetime.fromisoformat(cell.started) for cell in results)
+    session = replace(session, started=started, quick=experiment.quick)
+    return session.reported(found, draw=found.draw, page=found.page).conclude(
+        [cell.brief() for cell in results] + [cell.json() for cell in found.simulated],
         versions=provenance.versions(results),
-        cells=[cell.brief() for cell in results] + [cell.json() for cell in comparable],
-        checks=contents.checks,
         config=experiment.model_dump(by_alias=True, mode="json"),
         seed=experiment.seed,
         speedup_by_nodes=provenance.compressions(results),
-        quick=experiment.quick,
         cluster_machines=provenance.machines(results),
-        not_run=contents.missing,
-        directory=str(relative(directory)),
+        not_run=found.missing,
+        directory=str(relative(found.directory)),
     )
-    documents.write(measured, directory)
-    documents.write(measured, latest)
-    drawn = _draw(contents, directory / "pictures")
-    write_page(_page(contents, drawn, directory), directory)
-    return contents.checks
 
 
-def _draw(contents: Contents, directory: Path) -> list[Picture]:
-    """Every picture; none where no cell is complete."""
+def _draw(contents: Report, directory: Path) -> list[Picture]:
     experiment, results = contents.experiment, contents.results
     material = Material(
         cells=[cell for cell in results if cell.converged],
@@ -115,7 +115,7 @@ def _draw(contents: Contents, directory: Path) -> list[Picture]:
     ]
 
 
-def _caption(picture: Picture, contents: Contents) -> str:
+def _caption(picture: Picture, contents: Report) -> str:
     shows_simulated = picture.file.stem == pictures.WITH_SIMULATED
     rows = contents.simulated if shows_simulated else ()
     less = tables.less([*contents.results, *rows])
@@ -123,18 +123,18 @@ def _caption(picture: Picture, contents: Contents) -> str:
     return f"{picture.caption} {less}{provenance.speed(contents.results)}{hollow}"
 
 
-def _page(contents: Contents, drawn: Sequence[Picture], directory: Path) -> Page:
+def _sections(contents: Report, found: Sequence[Check], drawn: Sequence[Picture]) -> list[Section]:
     experiment, results, missing = contents.experiment, contents.results, contents.missing
     figures = [
         tables.transmission(experiment, results, contents.simulated),
         *tables.others(experiment, results),
     ]
     speed = provenance.speed(results)
-    sections = [
+    return [
         Section(
             title="Targets",
             text=_introduction(contents),
-            parts=[bars_table(contents.checks, f"The targets of the run. {speed}")],
+            parts=[bars_table(found, f"The targets of the run. {speed}")],
         ),
         Section(title="Pictures", parts=drawn),
         Section(title="Figures", parts=figures),
@@ -155,7 +155,7 @@ def _page(contents: Contents, drawn: Sequence[Picture], directory: Path) -> Page
             title="Cells that were not run",
             parts=[not_run.table(experiment, missing)] if missing else [],
         ),
-        Section(title="The rest of the evaluation", parts=_other_pages(directory)),
+        Section(title="The rest of the evaluation", parts=_other_pages(contents.directory)),
         Section(
             title="Again",
             text=[
@@ -165,13 +165,9 @@ def _page(contents: Contents, drawn: Sequence[Picture], directory: Path) -> Page
             ],
         ),
     ]
-    return Page(
-        title=f"{experiment.title}, {contents.started.date().isoformat()}",
-        sections=sections,
-    )
 
 
-def _introduction(contents: Contents) -> list[str]:
+def _introduction(contents: Report) -> list[str]:
     results, missing = contents.results, len(contents.missing)
     part = f" of {len(results) + missing}" if missing else ""
     return [

@@ -18,6 +18,7 @@ from scale_tests.benches.experiments.tests.cells import DOCUMENT, result, write
 from scale_tests.cluster import environment as environments
 from scale_tests.cluster.capacity import Capacity
 from scale_tests.cluster.environment import Environment, from_variables
+from scale_tests.measure import document
 from scale_tests.measure.cells import Result
 
 THRESHOLDS = [
@@ -57,7 +58,7 @@ def ran(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     monkeypatch.setattr(runner, "remove_namespace", lambda *_: None)
     monkeypatch.setattr(runner, "capacity", lambda _: Capacity(limit=12, taken=2))
     monkeypatch.setattr(pictures, "PICTURES", ())
-    monkeypatch.setattr(cli, "RESULTS", tmp_path / "latest")
+    monkeypatch.setattr(document, "RESULTS", tmp_path / "latest")
     return slugs
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,12 @@ from typing import Any
 import pytest
 
 from scale_tests.benches.experiments import pictures, report
+from scale_tests.benches.experiments.cli import BENCH
 from scale_tests.benches.experiments.experiment import Experiment
 from scale_tests.benches.experiments.simulated import Simulated
 from scale_tests.benches.experiments.tests.cells import experiment, result, simulated_cell
+from scale_tests.measure import document
+from scale_tests.measure.bench import Session
 from scale_tests.measure.cells import Rest, Result
 
 
@@ -24,8 +28,16 @@ def _write(
     simulated: Sequence[Simulated] = (),
     left_out: Mapping[str, str] | None = None,
 ) -> Path:
-    reasons = left_out or {}
-    report.write(chosen, results, simulated, directory, left_out=reasons, latest=directory)
+    found = report.Report(
+        experiment=chosen,
+        results=results,
+        rows=simulated,
+        left_out=left_out or {},
+        directory=directory,
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(document, "RESULTS", directory)
+        report.conclude(Session(bench=BENCH, options=Namespace()), found)
     return directory
 
 
