@@ -182,11 +182,13 @@ class Session:
         *,
         versions: Mapping[str, str],
         also: Mapping[str, Sequence[Any]] | None = None,
+        whole: Mapping[str, Any] | None = None,
         **meta: Any,
     ) -> None:
         """Writes documents, pictures and page of the cells so far.
 
-        `also` are further documents by name; the page is of all cells. `meta` is as of `document`.
+        `also` are further documents by name; the page is of all cells. `whole` are further members
+        of documents; `meta` is as of `document`.
         """
         written = [
             document.document(
@@ -198,6 +200,7 @@ class Session:
                 quick=self.quick,
                 **meta,
             )
+            | dict(whole or {})
             for name, own in {self.bench.kept_as: cells, **(also or {})}.items()
         ]
         for measured in written:

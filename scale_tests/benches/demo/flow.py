@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from scale_tests.cluster.removal import remove_cluster
 from scale_tests.cluster.sampler import Sampler
 from scale_tests.cluster.wait import StalledError
 from scale_tests.host.commands import ROOT, relative
-from scale_tests.measure.tables import terminal_table
+from scale_tests.measure.bench import Session
 
 NAMESPACE = "default"
 """The namespace of the demo's cluster, so that `kubectl get pcl` shows it without a flag."""
@@ -32,12 +33,12 @@ DEMO_LABEL = "partisan.dev/demo"
 """On the clusters that the demo made: `down` leaves others alone."""
 
 
-def run(console: Console, file: Path, *, stall_seconds: float) -> int:
+def run(session: Session, file: Path, *, stall_seconds: float) -> int:
     """Goes from nothing to a report on the cluster of a manifest; 1 when a target is missed.
 
     Raises CommandError, ConfigurationError, ApiError: a step before the run failed.
     """
-    manifest = load(file)
+    console, manifest = session.console, load(file)
     _headline(console, "Kubernetes and images")
     environment = environments.bring_up()
     cluster = Cluster(environment.kubeconfig)
@@ -48,7 +49,7 @@ def run(console: Console, file: Path, *, stall_seconds: float) -> int:
     name = manifest["metadata"]["name"]
     _headline(console, f"kubectl apply -f {relative(file)}")
     remove_cluster(cluster, NAMESPACE, name)
-    started = datetime.now(UTC)
+    session = replace(session, started=datetime.now(UTC))
     sampler = Sampler(sampling(cluster, NAMESPACE, name))
     operator.kubectl(environment, "apply", "-n", NAMESPACE, "-f", str(file))
     operator.kubectl(environment, "label", "-n", NAMESPACE, f"pcl/{name}", f"{DEMO_LABEL}=true")
@@ -67,9 +68,9 @@ def run(console: Console, file: Path, *, stall_seconds: float) -> int:
         explain(console, cluster, NAMESPACE, name, MUST_GATHER)
     if not sampler.samples:
         return 1
-    written = report.write(environment, cluster, manifest, sampler.samples, started)
-    _conclude(console, environment, cluster, written, name)
-    return 0 if written.ok else 1
+    status = report.conclude(session, environment, cluster, manifest, sampler.samples)
+    _show_next(console, environment, cluster, manifest)
+    return status
 
 
 def down(console: Console) -> int:
@@ -102,23 +103,19 @@ def load(path: Path) -> Json:
     return manifest
 
 
-def _conclude(
-    console: Console, environment: Environment, cluster: Cluster, written: report.Report, name: str
+def _show_next(
+    console: Console, environment: Environment, cluster: Cluster, manifest: Json
 ) -> None:
-    """Prints the result, and what can be done with cluster and Prometheus next."""
-    console.print(terminal_table(f"Cluster {name}", report.figures(written.result)))
-    for check in written.checks:
-        if not check.ok:
-            console.print(f"[red]FAILED[/red] {check.name}: {check.value}, should be {check.bar}")
+    """Prints what can be done with cluster and Prometheus next."""
+    name, nodes = manifest["metadata"]["name"], manifest["spec"]["replicas"]
     kubeconfig = [f"  export KUBECONFIG={environment.kubeconfig}"] if environment.local else []
     for line in (
-        f"\nResults and pictures: {relative(written.directory)}/",
         "\nThe cluster is still there:",
         *kubeconfig,
         f"  export PATH={programs.provide()}:$PATH",
         "  kubectl get pcl",
         f"  kubectl partisan status {name}",
-        f"  kubectl scale pcl/{name} --replicas={written.result.nodes + 8}",
+        f"  kubectl scale pcl/{name} --replicas={nodes + 8}",
         f"  kubectl delete pcl/{name}",
         "  make down",
         "\nPrometheus has scraped the run, for a Grafana data source or by hand:",

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -18,69 +18,80 @@ from scale_tests.cluster.environment import Environment
 from scale_tests.cluster.kube import Cluster, Json
 from scale_tests.host.commands import relative
 from scale_tests.host.units import size
-from scale_tests.measure import document as documents
 from scale_tests.measure import versions
+from scale_tests.measure.bench import Session
 from scale_tests.measure.checks import Check
 from scale_tests.measure.document import RESULTS
-from scale_tests.measure.page import (
-    Page,
-    Picture,
-    Section,
-    Table,
-    bars_table,
-    hardware,
-    listed,
-    markdown,
-)
+from scale_tests.measure.page import Page, Picture, Section, Table, bars_table, hardware, listed
 
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """The files that were written, and whether the run met its targets."""
+    """A run, finished or not, with at least one sample; the report of its benchmark."""
 
-    directory: Path
-    result: Result
-    checks: list[Check]
+    manifest: Json
+    samples: Sequence[Sample]
+    versions: dict[str, str]
 
-    @property
-    def ok(self) -> bool:
-        """Whether all targets are met."""
-        return all(check.ok for check in self.checks)
+    @cached_property
+    def result(self) -> Result:
+        """The outcome of the run."""
+        return compute(self.samples, self.versions)
+
+    def checks(self, _cells: Sequence[Any]) -> list[Check]:
+        """The targets."""
+        return checks(self.result, self.samples[-1].nodes)
+
+    def tables(self, _cells: Sequence[Any]) -> dict[str, Table]:
+        """The result."""
+        return {f"Cluster {self.manifest['metadata']['name']}": figures(self.result)}
+
+    def draw(self, _cells: Sequence[Any], directory: Path) -> list[Picture]:
+        """Every picture."""
+        return pictures.draw(self.samples, directory, subtitle(self.manifest, self.versions))
+
+    def page(self, meta: Mapping[str, Any], cells: Sequence[Any], drawn: Sequence[Picture]) -> Page:
+        """The page."""
+        files = (
+            "`cluster.yaml` is the manifest, `samples.jsonl` has one observation a line, "
+            "`demo.json` all figures."
+        )
+        tables = (figures(self.result), bars_table(self.checks(cells)))
+        circumstances = f"{hardware(meta['machine'])}. {listed(meta['versions'])}."
+        return Page(
+            title=f"Run of cluster `{self.manifest['metadata']['name']}`, {meta['started']}",
+            sections=[
+                Section(text=[circumstances], parts=[*tables, *drawn]),
+                Section(text=[files, "Again: `make demo`."]),
+            ],
+        )
 
 
-def write(
+def conclude(
+    session: Session,
     environment: Environment,
     cluster: Cluster,
     manifest: Json,
     samples: Sequence[Sample],
-    started: datetime,
-) -> Report:
-    """Writes everything about a run, finished or not, of which there is at least one sample."""
+) -> int:
+    """Writes and shows all of a run; returns the exit status."""
     found = versions.of_cluster(cluster, samples[-1].nodes)
-    result = compute(samples, found)
-    checked = checks(result, samples[-1].nodes)
-    directory = RESULTS / f"demo-{started:%Y%m%d-%H%M%S}"
+    directory = session.options.out or RESULTS / f"demo-{session.started:%Y%m%d-%H%M%S}"
+    session.options.out = directory
     directory.mkdir(parents=True, exist_ok=True)
     (directory / "cluster.yaml").write_text(yaml.safe_dump(manifest, sort_keys=False))
     with (directory / "samples.jsonl").open("w") as file:
         for sample in samples:
             file.write(json.dumps(asdict(sample)) + "\n")
-    measured = documents.document(
-        "demo",
-        started=started,
+    run = Report(manifest=manifest, samples=samples, versions=found)
+    return session.reported(run, draw=run.draw, page=run.page).conclude(
+        [{"seconds": s.seconds, **_cell(s)} for s in samples],
         versions=found,
-        cells=[{"seconds": s.seconds, **_cell(s)} for s in samples],
-        checks=checked,
+        whole={"result": asdict(run.result)},
         local_cluster=environment.local,
         config=manifest,
         directory=str(relative(directory)),
-    ) | {"result": asdict(result)}
-    documents.write(measured, directory)
-    documents.write(measured)
-    pictures.draw(samples, directory, subtitle(manifest, found))
-    page = summary(manifest, measured, result, checked, directory)
-    (directory / "README.md").write_text(markdown(page, directory))
-    return Report(directory=directory, result=result, checks=checked)
+    )
 
 
 def subtitle(manifest: Json, found: dict[str, str]) -> str:
@@ -124,33 +135,6 @@ def figures(result: Result) -> Table:
         ),
     ]
     return Table(head=("", ""), rows=rows)
-
-
-def summary(
-    manifest: Json,
-    document: dict[str, Any],
-    result: Result,
-    checked: Sequence[Check],
-    directory: Path,
-) -> Page:
-    """The page of the result directory, in which the pictures are."""
-    meta = document["meta"]
-    circumstances = f"{hardware(meta['machine'])}. {listed(meta['versions'])}."
-    files = (
-        "`cluster.yaml` is the manifest, `samples.jsonl` has one observation a line, `demo.json` "
-        "all figures."
-    )
-    drawn = [
-        Picture(title=picture.title, file=directory / f"{picture.name}.png")
-        for picture in pictures.PICTURES
-    ]
-    return Page(
-        title=f"Run of cluster `{manifest['metadata']['name']}`, {meta['started']}",
-        sections=[
-            Section(text=[circumstances], parts=[figures(result), bars_table(checked), *drawn]),
-            Section(text=[files, "Again: `make demo`."]),
-        ],
-    )
 
 
 def _cell(sample: Sample) -> dict[str, Any]:

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from scale_tests.benches.demo.report import subtitle, summary
-from scale_tests.benches.demo.result import checks, compute
+from scale_tests.benches.demo.report import Report, subtitle
 from scale_tests.benches.demo.tests import runs
 from scale_tests.measure.page import markdown
 
 MACHINE = {"cpus": 2, "cpu_model": "a processor", "memory_bytes": 24_000_000_000, "kernel": "6.1"}
-DOCUMENT = {"meta": {"machine": MACHINE, "started": "2026-01-01", "versions": runs.VERSIONS}}
+META = {"machine": MACHINE, "started": "2026-01-01", "versions": runs.VERSIONS}
 
 
-def test_the_summary_shows_figures_machine_targets_and_pictures(tmp_path: Path) -> None:
-    samples = runs.run()
-    result = compute(samples, runs.VERSIONS)
-    held = checks(result, samples[-1].nodes)
-    page = markdown(summary(runs.MANIFEST, DOCUMENT, result, held, tmp_path), tmp_path)
+def test_the_page_shows_figures_machine_targets_and_pictures(tmp_path: Path) -> None:
+    run = Report(manifest=runs.MANIFEST, samples=runs.run(), versions=runs.VERSIONS)
+    page = markdown(run.page(META, (), run.draw((), tmp_path)), tmp_path)
     for words in (
         "| nodes joined | 4 of 4 |",
         "| apply to converged | 18.2 s |",
         "2 CPUs (a processor), 22 GiB of memory",
-        "](impressions.png)",
+        "](impressions.svg)",
         "ok |",
     ):
         assert words in page
