@@ -26,6 +26,7 @@
 -export([up/3]).
 -export([is_lane/2]).
 -export([exited/3]).
+-export([break/2]).
 %% Shutdown.
 -export([close_all/1]).
 -export([abandon/1]).
@@ -221,6 +222,14 @@ exited(Pid, Reason, #links{lanes = Lanes} = S0) ->
         overlay -> link_exited(Name, Lane, Lost, Reason, S);
         _ -> {[], data_exited(Key, Lane, S)}
     end.
+
+%% @doc Ends all lanes to a peer at once, as a broken network would; `exited/3' follows.
+-spec break(partisan_peer:name(), t()) -> ok.
+break(Name, #links{lanes = Lanes}) ->
+    lists:foreach(
+        fun({{N, _, _}, Lane}) -> N =/= Name orelse partisan_lane:stop(Lane) end,
+        maps:values(Lanes)
+    ).
 
 %% Shutdown.
 

@@ -13,6 +13,7 @@
 -export([join/1]).
 -export([leave/0]).
 -export([dissolve/0]).
+-export([disconnect/1]).
 -export([reconfigure/1]).
 -export([interpose/1]).
 -export([broadcast/2]).
@@ -68,6 +69,11 @@ reconfigure(Changes) ->
 -spec leave() -> ok.
 leave() ->
     gen_server:call(?MODULE, leave, infinity).
+
+%% @doc Breaks all connections to a neighbour.
+-spec disconnect(partisan_peer:name()) -> true.
+disconnect(Name) ->
+    gen_server:call(?MODULE, {disconnect, Name}, infinity).
 
 %% @doc Switches the injection of faults in all channels.
 -spec interpose(boolean()) -> ok.
@@ -178,6 +184,9 @@ handle_call({reconfigure, Changes}, _From, State) ->
     end;
 handle_call({interpose, Interposed}, _From, State) ->
     {reply, partisan_channel:interpose(Interposed), State};
+handle_call({disconnect, Name}, _From, #state{links = Links} = State) ->
+    ok = partisan_connections:break(Name, Links),
+    {reply, true, State};
 handle_call({join, Peers}, _From, State) ->
     {reply, ok, run([{join, Peer} || Peer <- Peers], State)};
 handle_call({subscribe, Pid}, _From, #state{subscribers = Subscribers} = State) ->

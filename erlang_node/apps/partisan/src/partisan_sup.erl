@@ -37,6 +37,7 @@ init([]) ->
             partisan_manager,
             partisan_acks,
             partisan_remote,
+            partisan_events_server,
             partisan_pubsub,
             partisan_liveness,
             partisan_discovery_server

@@ -299,11 +299,8 @@ monitor(process, Target) ->
 %% @doc Ends a monitor; no `DOWN' of it comes, or remains in the mailbox, afterwards.
 -spec demonitor(reference()) -> true.
 demonitor(Monitor) ->
-    ok = partisan_remote:demonitor(Monitor),
-    receive
-        {'DOWN', Monitor, process, _, _} -> true
-    after 0 -> true
-    end.
+    _ = partisan_remote:demonitor(Monitor),
+    true.
 
 %% @doc Monitors a node. The caller gets `{nodedown, Node}' once when the node is lost or restarts,
 %% however often it has asked.
@@ -386,5 +383,7 @@ deliver(Origin, Destination, Message, ChannelName) ->
             partisan_channel:dropped(Channel, Reason);
         {{ok, Pid, Delivered}, _} ->
             Pid ! Delivered,
-            ok
+            ok;
+        {{alias, _Pid, Alias, Delivered}, _} ->
+            partisan_remote:send_alias(Alias, Delivered)
     end.

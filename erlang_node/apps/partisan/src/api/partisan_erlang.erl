@@ -8,9 +8,20 @@
 -module(partisan_erlang).
 
 -compile({no_auto_import, [
+    alias/0,
+    alias/1,
+    demonitor/1,
+    demonitor/2,
+    disconnect_node/1,
     exit/2,
     is_process_alive/1,
     link/1,
+    monitor/2,
+    monitor/3,
+    monitor_node/2,
+    node/0,
+    nodes/0,
+    nodes/1,
     process_info/1,
     process_info/2,
     spawn/2,
@@ -19,10 +30,28 @@
     spawn_link/4,
     spawn_monitor/2,
     spawn_monitor/4,
+    self/0,
+    unalias/1,
     unlink/1,
     whereis/1
 ]}).
 
+-export([node/0]).
+-export([nodes/0]).
+-export([nodes/1]).
+-export([self/0]).
+-export([monitor/2]).
+-export([monitor/3]).
+-export([demonitor/1]).
+-export([demonitor/2]).
+-export([monitor_node/2]).
+-export([disconnect_node/1]).
+-export([alias/0]).
+-export([alias/1]).
+-export([unalias/1]).
+-export([send_after/3]).
+-export([send_after/4]).
+-export([cancel_timer/1]).
 -export([spawn/2]).
 -export([spawn/4]).
 -export([spawn_link/2]).
@@ -36,6 +65,112 @@
 -export([process_info/1]).
 -export([process_info/2]).
 -export([whereis/1]).
+
+-type nodes() :: connected | visible | hidden | this | known.
+-type monitor_option() ::
+    {alias, explicit_unalias | demonitor | reply_demonitor} | {tag, Tag :: term()}.
+
+%% @doc The name of this node.
+-spec node() -> partisan_peer:name().
+node() ->
+    partisan:node().
+
+%% @doc The neighbours: in a partial view not all members.
+-spec nodes() -> [partisan_peer:name()].
+nodes() ->
+    nodes(connected).
+
+%% @doc `connected', `visible': the neighbours. `this': this node. `known': the members that this
+%% node knows. `hidden': none. A list: all of these.
+-spec nodes(nodes() | [nodes()]) -> [partisan_peer:name()].
+nodes(connected) -> partisan:neighbours();
+nodes(visible) -> partisan:neighbours();
+nodes(hidden) -> [];
+nodes(this) -> [node()];
+nodes(known) -> lists:usort([node() | partisan:neighbours()] ++ partisan:members());
+nodes(Kinds) when is_list(Kinds) -> lists:usort(lists:flatmap(fun nodes/1, Kinds)).
+
+%% @doc A reference to the caller.
+-spec self() -> partisan_ref:t().
+self() ->
+    partisan:self().
+
+%% @doc Monitors a process ({@link partisan:monitor/2}).
+-spec monitor(process, partisan_ref:target()) -> reference().
+monitor(process, Target) ->
+    partisan:monitor(process, Target).
+
+%% @doc Monitors a process. `tag' replaces `DOWN'. With `alias' the monitor's reference is an alias
+%% of the caller, for other nodes as `partisan:ref(Monitor)': `explicit_unalias' until `unalias/1',
+%% `demonitor' until `demonitor/1', and `reply_demonitor' also until the first message to it, which
+%% ends the monitor too. It outlives a notification unless it is `reply_demonitor'.
+-spec monitor(process, partisan_ref:target(), [monitor_option()]) -> reference().
+monitor(process, Target, Options) ->
+    Alias =
+        case proplists:get_value(alias, Options, none) of
+            none -> #{};
+            explicit_unalias -> #{reference => erlang:alias()};
+            demonitor -> #{reference => erlang:alias(), receiver => alias};
+            reply_demonitor -> #{reference => erlang:alias([reply]), receiver => reply}
+        end,
+    partisan_remote:monitor(Target, Alias#{tag => proplists:get_value(tag, Options, 'DOWN')}).
+
+%% @doc Ends a monitor ({@link partisan:demonitor/1}).
+-spec demonitor(reference()) -> true.
+demonitor(Monitor) ->
+    partisan:demonitor(Monitor).
+
+%% @doc Ends a monitor; with `info' returns whether it was active and had not fired. `flush' is
+%% always done.
+-spec demonitor(reference(), [flush | info]) -> boolean().
+demonitor(Monitor, Options) ->
+    IsActive = partisan_remote:demonitor(Monitor),
+    IsActive orelse not lists:member(info, Options).
+
+%% @doc Begins or ends the monitoring of a node ({@link partisan:monitor_node/1}).
+-spec monitor_node(partisan_peer:name(), boolean()) -> true.
+monitor_node(Node, true) -> partisan:monitor_node(Node);
+monitor_node(Node, false) -> partisan:demonitor_node(Node).
+
+%% @doc Breaks the connections to a neighbour ({@link partisan_nodes:disconnect/1}).
+-spec disconnect_node(partisan_peer:name()) -> boolean().
+disconnect_node(Node) ->
+    partisan_nodes:disconnect(Node).
+
+%% @equiv alias([explicit_unalias])
+-spec alias() -> partisan_ref:t().
+alias() ->
+    alias([]).
+
+%% @doc A reference to the caller until `unalias/1', or with `reply' until its first message.
+-spec alias([explicit_unalias | reply]) -> partisan_ref:t().
+alias(Options) ->
+    partisan_ref:of_local(erlang:alias(Options)).
+
+%% @doc Ends an alias of the caller. Whether it was active.
+-spec unalias(partisan_ref:t()) -> boolean().
+unalias(Alias) ->
+    case partisan_ref:to_local(Alias) of
+        {ok, Reference} -> erlang:unalias(Reference);
+        error -> false
+    end.
+
+%% @equiv send_after(Time, Target, Message, [])
+-spec send_after(non_neg_integer(), partisan_ref:target(), Message :: term()) -> reference().
+send_after(Time, Target, Message) ->
+    send_after(Time, Target, Message, []).
+
+%% @doc Sends a message to a process after a time in milliseconds, or with `{abs, true}' at that
+%% monotonic time. The timer outlives the caller.
+-spec send_after(integer(), partisan_ref:target(), Message :: term(), [{abs, boolean()}]) ->
+    reference().
+send_after(Time, Target, Message, Options) ->
+    partisan_remote:send_after(Time, Target, Message, Options).
+
+%% @doc Cancels a timer. Returns the milliseconds that were left, `false' if it has expired.
+-spec cancel_timer(reference()) -> non_neg_integer() | false.
+cancel_timer(Timer) ->
+    erlang:cancel_timer(Timer).
 
 %% @doc Spawns a process on a node. A reference to no process if the node is lost.
 -spec spawn(partisan_peer:name(), fun(() -> term())) -> partisan_ref:t().

@@ -45,6 +45,11 @@
 
 -type origin() :: partisan_peer:name() | none.
 -type refusal() :: no_process | unreachable.
+%% An alias, with its process, drops messages when it is no longer active.
+-type routed() ::
+    {ok, pid(), Message :: term()}
+    | {alias, pid(), reference(), Message :: term()}
+    | {error, refusal()}.
 %% References resolved before, whose signatures are not checked again. No names, since a connection
 %% also delivers to the runtime's processes, whose names are not offered.
 -type known() :: #{partisan_ref:destination() => pid()}.
@@ -58,22 +63,26 @@ init() ->
     partisan_ref:init().
 
 %% @equiv route(Origin, Destination, Message, #{})
--spec route(origin(), partisan_ref:destination(), Message :: term()) ->
-    {ok, pid(), Message :: term()} | {error, refusal()}.
+-spec route(origin(), partisan_ref:destination(), Message :: term()) -> routed().
 route(Origin, Destination, Message) ->
     route(Origin, Destination, Message, #{}).
 
 %% @doc The process that gets a message, and what it gets. The origin is the member at the other end
 %% of the connection, or the one named by a relayed message; `none' if unknown. A connection passes
 %% the references it has resolved, to save doing so again.
--spec route(origin(), partisan_ref:destination(), Message :: term(), known()) ->
-    {ok, pid(), Message :: term()} | {error, refusal()}.
+-spec route(origin(), partisan_ref:destination(), Message :: term(), known()) -> routed().
 route(Origin, partisan_acks, Message, _Known) ->
     service(Origin, partisan_acks, {partisan_acks, Origin, Message});
 route(Origin, partisan_remote, {partisan_remote, Origin, _, _} = Message, _Known) ->
     service(Origin, partisan_remote, Message);
 route(Origin, partisan_pubsub, {partisan_pubsub, Origin, _} = Message, _Known) ->
     service(Origin, partisan_pubsub, Message);
+route(_Origin, {alias, _, _} = Destination, Message, _Known) ->
+    case {partisan_ref:alias(Destination), is_local(Message)} of
+        {{ok, Pid, Alias}, false} -> {alias, Pid, Alias, Message};
+        {{ok, _, _}, true} -> {error, unreachable};
+        {Error, _} -> Error
+    end;
 route(_Origin, Destination, Message, Known) ->
     case find(Destination, Known) of
         {ok, Pid} ->

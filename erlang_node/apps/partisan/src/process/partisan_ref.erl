@@ -16,6 +16,8 @@
 %%% SHA-256 hash, which rules out length extension.
 -module(partisan_ref).
 
+-compile({no_auto_import, [alias/1]}).
+
 -export([init/0]).
 -export([of_local/1]).
 -export([for_answer/0]).
@@ -25,6 +27,7 @@
 %% Where a message goes.
 -export([address/1]).
 -export([find/1]).
+-export([alias/1]).
 -export([offered/1]).
 -export([label/1]).
 
@@ -34,9 +37,10 @@
 
 %% Target named by an application.
 -type target() :: pid() | t() | {RegisteredName :: atom(), partisan_peer:name()}.
-%% Destination in a frame, next to the message: a registered name, or a process of one incarnation.
+%% Destination in a frame, next to the message: a registered name, or a process of one incarnation
+%% or an alias there.
 -type destination() ::
-    RegisteredName :: atom() | {process, partisan_peer:incarnation(), Identity :: binary()}.
+    RegisteredName :: atom() | {process | alias, partisan_peer:incarnation(), Identity :: binary()}.
 
 -export_type([t/0, target/0, destination/0]).
 
@@ -52,12 +56,13 @@ init() ->
         _Key -> ok
     end.
 
-%% @doc The reference to a process, or an Erlang reference, of this node.
+%% @doc The reference to a process, or an Erlang reference, of this node. As an alias, the latter
+%% leads to the calling process.
 -spec of_local(pid() | reference()) -> t().
 of_local(Pid) when is_pid(Pid), node(Pid) =:= node() ->
     make(process, partisan_reach:is_offered(Pid), Pid);
 of_local(Reference) when is_reference(Reference) ->
-    make(reference, false, Reference).
+    make(reference, partisan_reach:is_offered(self()), {self(), Reference}).
 
 %% @doc The reference for answers to the calling process, whatever its application.
 -spec for_answer() -> t().
@@ -80,7 +85,8 @@ to_local({partisan_ref, Node, Incarnation, Kind, Identity}) ->
     case partisan_config:get(name) of
         Node ->
             case decode(Kind, Incarnation, Identity) of
-                {ok, Local, _IsOffered} -> {ok, Local};
+                {ok, {_Pid, Reference}, _IsOffered} -> {ok, Reference};
+                {ok, Pid, _IsOffered} -> {ok, Pid};
                 error -> error
             end;
         _ ->
@@ -95,6 +101,8 @@ address(Pid) when is_pid(Pid) ->
     address(of_local(Pid));
 address({partisan_ref, Node, Incarnation, process, Identity}) ->
     {Node, {process, Incarnation, Identity}};
+address({partisan_ref, Node, Incarnation, reference, Identity}) ->
+    {Node, {alias, Incarnation, Identity}};
 address({Name, Node}) when is_atom(Name), is_binary(Node) ->
     {Node, Name}.
 
@@ -110,8 +118,22 @@ find({process, Incarnation, Identity}) ->
         {ok, Pid, _IsOffered} -> Pid;
         error -> undefined
     end;
+find({alias, _, _} = Alias) ->
+    case alias(Alias) of
+        {ok, Pid, _Alias} -> Pid;
+        {error, _} -> undefined
+    end;
 find(_) ->
     undefined.
+
+%% @doc An alias of this node and the process that it leads to.
+-spec alias(destination()) -> {ok, pid(), reference()} | {error, no_process | unreachable}.
+alias({alias, Incarnation, Identity}) ->
+    case decode(reference, Incarnation, Identity) of
+        {ok, {Pid, Alias}, true} -> {ok, Pid, Alias};
+        {ok, _, false} -> {error, unreachable};
+        error -> {error, no_process}
+    end.
 
 %% @doc The process of a reference, if other nodes may send to it.
 -spec offered(destination()) -> {ok, pid()} | {error, no_process | unreachable}.
@@ -127,7 +149,7 @@ offered(_) ->
 %% @doc A text that identifies a destination, for forwarding nodes.
 -spec label(destination()) -> binary().
 label(Name) when is_atom(Name) -> atom_to_binary(Name);
-label({process, _Incarnation, Identity}) -> Identity.
+label({_Kind, _Incarnation, Identity}) -> Identity.
 
 %% Internals.
 
@@ -143,7 +165,7 @@ decode(Kind, Incarnation, <<Offered, Signature:?SIGNATURE_BYTES/binary, Bytes/bi
             crypto:hash_equals(Signature, signature(Offered, Bytes)),
     case IsOurs andalso binary_to_term(Bytes) of
         Pid when Kind =:= process, is_pid(Pid) -> {ok, Pid, Offered =:= byte(true)};
-        Ref when Kind =:= reference, is_reference(Ref) -> {ok, Ref, Offered =:= byte(true)};
+        {_, _} = Alias when Kind =:= reference -> {ok, Alias, Offered =:= byte(true)};
         _ -> error
     end;
 decode(_Kind, _Incarnation, _Identity) ->

@@ -23,6 +23,8 @@
 -export([start_link/0]).
 -export([monitor/2]).
 -export([demonitor/1]).
+-export([send_alias/2]).
+-export([send_after/4]).
 -export([monitor_node/2]).
 -export([demonitor_node/2]).
 -export([counts/0]).
@@ -42,7 +44,7 @@
 %% Object, Reason}' to the receiver: by default `DOWN', the target, and the caller.
 -type monitor_options() :: #{
     reference => reference(),
-    receiver => pid() | reference(),
+    receiver => partisan_wanted:receiver(),
     tag => term(),
     object => term()
 }.
@@ -90,10 +92,32 @@ monitor(Target, Options) ->
         {error, Reason} -> error(Reason)
     end.
 
-%% @doc Ends a monitor of the caller.
--spec demonitor(reference()) -> ok.
+%% @doc Ends a monitor of the caller, and removes its notification from the mailbox. Returns whether
+%% it had still been active.
+-spec demonitor(reference()) -> boolean().
 demonitor(Monitor) ->
-    gen_server:call(?MODULE, {demonitor, self(), Monitor}, infinity).
+    Receiver = gen_server:call(?MODULE, {demonitor, self(), Monitor}, infinity),
+    case Receiver of
+        {ok, Alias} when Alias =:= alias; Alias =:= reply -> _ = erlang:unalias(Monitor);
+        _ -> ok
+    end,
+    receive
+        {_, Monitor, process, _, _} -> false
+    after 0 -> Receiver =/= error
+    end.
+
+%% @doc Sends a message to an alias of this node.
+-spec send_alias(reference(), Message :: term()) -> ok.
+send_alias(Alias, Message) ->
+    Alias ! Message,
+    gen_server:cast(?MODULE, {replied, Alias}).
+
+%% @doc Forwards a message of the caller after a time in milliseconds ({@link erlang:send_after/4}).
+-spec send_after(integer(), partisan_ref:target(), Message :: term(), [{abs, boolean()}]) ->
+    reference().
+send_after(Time, Target, Message, Options) ->
+    Later = {?MODULE, forward, self(), Target, Message},
+    erlang:send_after(Time, ?MODULE, Later, Options).
 
 %% @doc Monitors a node for a process.
 -spec monitor_node(name(), pid()) -> ok.
@@ -138,9 +162,9 @@ handle_call({monitor, Owner, {Node, Destination}, Reference, Notice}, _From, Sta
             {reply, {error, system_limit}, State}
     end;
 handle_call({demonitor, Owner, Reference}, _From, #state{wanted = Wanted} = State) ->
-    case partisan_wanted:is_owner(Owner, Reference, Wanted) of
-        true -> {reply, ok, drop_monitor(Reference, State)};
-        false -> {reply, ok, State}
+    case partisan_wanted:receiver(Owner, Reference, Wanted) of
+        {ok, Receiver} -> {reply, {ok, Receiver}, drop_monitor(Reference, State)};
+        error -> {reply, error, State}
     end;
 handle_call({monitor_node, Pid, Node}, _From, #state{wanted = Wanted} = State) ->
     Added = State#state{wanted = partisan_wanted:add_node(Pid, Node, Wanted)},
@@ -159,6 +183,11 @@ handle_call(Unknown, _From, State) ->
 
 %% @private
 -spec handle_cast(term(), #state{}) -> {noreply, #state{}}.
+handle_cast({replied, Alias}, #state{wanted = Wanted} = State) ->
+    case partisan_wanted:expects_reply(Alias, Wanted) of
+        true -> {noreply, drop_monitor(Alias, State)};
+        false -> {noreply, State}
+    end;
 handle_cast(Unknown, State) ->
     ok = partisan_stray:cast(Unknown),
     {noreply, State}.
@@ -172,6 +201,11 @@ handle_info({?MODULE, Node, Incarnation, Body}, State0) when
     {Watch, Actions} = partisan_failure_detector:heard(Node, Incarnation, now_ms(), Watch0),
     State = act(Actions, State0#state{watch = Watch}),
     {noreply, said(Body, Node, Incarnation, State)};
+handle_info({?MODULE, forward, Sender, Target, Message}, State) ->
+    % It may wait for room.
+    Options = #{partition_key => Sender, timeout => partisan_call:delivery_timeout(infinity)},
+    _ = spawn(fun() -> partisan:forward(Target, Message, Options) end),
+    {noreply, State};
 handle_info({'DOWN', Monitor, process, Pid, Reason}, State) ->
     {noreply, ended(Monitor, Pid, Reason, State)};
 handle_info({partisan, {acknowledged, partisan_call, _}}, State) ->
@@ -273,7 +307,11 @@ ended(Monitor, Pid, Reason, #state{served = Served0, held = Held0, wanted = Want
 
 tell_down(Reference, Reason, #state{wanted = Wanted0} = State) ->
     {{{Receiver, Tag, Object}, _Node, _Id}, Wanted} = partisan_wanted:remove(Reference, Wanted0),
-    Receiver ! {Tag, Reference, process, Object, Reason},
+    Notification = {Tag, Reference, process, Object, Reason},
+    _ = case Receiver of
+        _ when is_pid(Receiver) -> Receiver ! Notification;
+        _Alias -> Reference ! Notification
+    end,
     State#state{wanted = Wanted}.
 
 drop_monitor(Reference, #state{wanted = Wanted0} = State) ->

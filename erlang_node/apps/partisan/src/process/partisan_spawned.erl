@@ -236,7 +236,7 @@ signal(Pid, Process, Reason) ->
 
 %% Without the monitor of its own, for which it is monitored too.
 ended(Monitor, Reason) ->
-    ok = partisan_remote:demonitor(Monitor),
+    _ = partisan_remote:demonitor(Monitor),
     ended(Reason).
 
 %% Ends with that reason once the other node monitors this process.

@@ -7,7 +7,8 @@
 
 -export([new/0]).
 -export([add/6]).
--export([is_owner/3]).
+-export([receiver/3]).
+-export([expects_reply/2]).
 -export([find/3]).
 -export([remove/2]).
 -export([at/2]).
@@ -26,9 +27,11 @@
 -type id() :: partisan_held:id().
 -type wish() :: {monitor, reference()} | {node, name()}.
 %% A notification, but for its reason: receiver, first element, and name of the process.
--type notice() :: {pid() | reference(), Tag :: term(), Object :: term()}.
+-type notice() :: {receiver(), Tag :: term(), Object :: term()}.
+%% An alias that is the monitor's reference; a `reply' to it ends the monitor.
+-type receiver() :: pid() | alias | reply.
 
--export_type([wish/0, notice/0]).
+-export_type([wish/0, notice/0, receiver/0]).
 
 -record(monitor, {
     owner :: pid(),
@@ -73,11 +76,19 @@ add(Owner, Node, Destination, Reference, Notice, #wanted{monitors = Monitors, id
     },
     {ok, Id, own(Owner, {monitor, Reference}, Added)}.
 
-%% @doc Whether a process owns the monitor of this reference.
--spec is_owner(pid(), reference(), t()) -> boolean().
-is_owner(Pid, Reference, #wanted{monitors = Monitors}) ->
+%% @doc The receiver of a process's own monitor.
+-spec receiver(Owner :: pid(), reference(), t()) -> {ok, receiver()} | error.
+receiver(Pid, Reference, #wanted{monitors = Monitors}) ->
     case Monitors of
-        #{Reference := #monitor{owner = Pid}} -> true;
+        #{Reference := #monitor{owner = Pid, notice = {Receiver, _, _}}} -> {ok, Receiver};
+        #{} -> error
+    end.
+
+%% @doc Whether a reply to this alias ends a monitor.
+-spec expects_reply(reference(), t()) -> boolean().
+expects_reply(Alias, #wanted{monitors = Monitors}) ->
+    case Monitors of
+        #{Alias := #monitor{notice = {reply, _, _}}} -> true;
         #{} -> false
     end.
 

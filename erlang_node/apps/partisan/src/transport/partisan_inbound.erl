@@ -287,7 +287,10 @@ to(Route, Size, #inbound{channel = Channel, checks = Checks} = Inbound) ->
             Inbound#inbound{checks = partisan_checks:delivered(Receiver, Checks)};
         {error, Reason} ->
             ok = partisan_channel:dropped(Channel, Reason),
-            Inbound
+            Inbound;
+        {alias, Receiver, Alias, Message} ->
+            ok = partisan_remote:send_alias(Alias, Message),
+            Inbound#inbound{checks = partisan_checks:delivered(Receiver, Checks)}
     end.
 
 check(Inbound0) ->

@@ -102,7 +102,7 @@ role(_) -> data.
 first_dial(#outbound{role = overlay, owner = Owner} = Outbound) ->
     case dial(Outbound) of
         {ok, Socket, Peer, Version} ->
-            ok = partisan_lane:connected(lane(Outbound), Version),
+            ok = lane_connected(Version, Outbound),
             Owner ! {lane_up, self(), Peer},
             _ = erlang:send_after(heartbeat_interval(), self(), heartbeat),
             awake(Socket, Outbound#outbound{peer = Peer});
@@ -126,8 +126,12 @@ send_timeout(data) -> infinity.
 heartbeat_interval() ->
     partisan_config:get(heartbeat_interval).
 
-connected(Socket, Version, Outbound) ->
+lane_connected(Version, #outbound{peer = #{name := Name}, channel = Channel} = Outbound) ->
     ok = partisan_lane:connected(lane(Outbound), Version),
+    partisan_events_server:connected(Name, partisan_channel:name(Channel)).
+
+connected(Socket, Version, Outbound) ->
+    ok = lane_connected(Version, Outbound),
     awake(Socket, Outbound).
 
 %% The peer is alive: wait for the next heartbeat.
@@ -144,6 +148,7 @@ lost(Reason, #outbound{writing = #{messages := Messages}} = Outbound) ->
 lost(Reason, #outbound{socket = Socket, writing = none, batch = Batch} = Outbound) ->
     ok = partisan_socket:abort(Socket),
     ok = partisan_lane:disconnected(lane(Outbound)),
+    ok = partisan_events_server:disconnected(),
     dial_again(Reason, Outbound#outbound{socket = none, batch = partisan_batch:rewind(Batch)}).
 
 dial_again(_Reason, #outbound{role = data} = Outbound) ->

@@ -13,10 +13,12 @@
 
 -type reason() ::
     partisan_handshake:refusal() | partisan_tls:failure().
--type subject() :: credentials | message | execution | discovery | {incoming | outgoing, reason()}.
+-type subject() :: credentials | seed | message | execution | discovery | {incoming | outgoing, reason()}.
 -export_type([reason/0, subject/0]).
 
 -define(PERIOD_MS, 60000).
+%% Time to reach a seed before the first warning.
+-define(SEEDS_MS, 30000).
 
 %% @doc Registers the counter. Idempotent.
 -spec init() -> ok.
@@ -24,6 +26,8 @@ init() ->
     % By subject, when it was last logged.
     Past = erlang:monotonic_time(millisecond) - ?PERIOD_MS,
     Slots = maps:from_list([{Subject, slot(Past)} || Subject <- subjects()]),
+    % Nodes that start together wait for one another.
+    ok = atomics:add(map_get(seed, Slots), 1, ?SEEDS_MS),
     ok = persistent_term:put(?MODULE, Slots),
     partisan_metrics:new(
         counter,
@@ -53,8 +57,16 @@ outgoing(#{name := Name}, {Kind, Reason}) when Kind =:= refused; Kind =:= tls ->
         #{Reason := Fix} -> warn({outgoing, Reason}, "cannot connect to ~ts: ~ts", [Name, Fix]);
         #{} -> ok
     end;
-outgoing(_Peer, _Reason) ->
-    ok.
+outgoing(#{name := Name, host := Host, port := Port}, Reason) ->
+    % A peer that was reached before comes and goes; a node that never gets in needs help.
+    #{joined := Joined} = partisan_view:info(),
+    case Joined orelse not is_seed(Name) of
+        true ->
+            ok;
+        false ->
+            Arguments = [Name, host(Host), Port, unreached(Reason)],
+            warn(seed, "cannot reach the seed ~ts at ~ts, port ~b: ~ts", Arguments)
+    end.
 
 %% @doc Logs a warning, at most one per subject and minute.
 -spec warn(subject(), io:format(), [term()]) -> ok.
@@ -71,7 +83,7 @@ warn(Subject, Format, Arguments) ->
 
 subjects() ->
     Reasons = maps:keys(fixes()),
-    [credentials, message, execution, discovery] ++
+    [credentials, seed, message, execution, discovery] ++
         [{Way, Reason} || Way <- [incoming, outgoing], Reason <- Reasons].
 
 slot(Time) ->
@@ -98,6 +110,18 @@ fixes() ->
         refused_by_peer => "it rejects the certificate of this node; see its log",
         tls_failure => "TLS negotiation failed"
     }.
+
+is_seed(Name) ->
+    lists:any(fun(#{name := Seed}) -> Seed =:= Name end, partisan_config:get(seeds)).
+
+host(Host) when is_tuple(Host) -> inet:ntoa(Host);
+host(Host) -> Host.
+
+unreached(nxdomain) -> "its name does not resolve; check the name, and that the seed exists";
+unreached(econnrefused) -> "nothing listens there; check the port, and that the seed is running";
+unreached(timeout) -> "it does not answer; check the address, and firewalls on the way";
+unreached(Reason) when is_atom(Reason) -> inet:format_error(Reason);
+unreached(Reason) -> io_lib:format("~0p", [Reason]).
 
 text({ok, {Address, Port}}) -> [inet:ntoa(Address), $:, integer_to_list(Port)];
 text({error, _}) -> "a peer that has gone".

@@ -19,6 +19,7 @@
 -export([queue_bytes/0]).
 -export([queue_limit/0]).
 -export([connections/0]).
+-export([connected/0]).
 -export([channels/0]).
 
 -define(LANES, partisan_lanes).
@@ -221,6 +222,14 @@ connections() ->
             false -> 0
         end
     end).
+
+%% @doc The lanes with a connection.
+-spec connected() -> [{Lane :: pid(), {partisan_peer:name(), Channel :: atom()}}].
+connected() ->
+    [
+        {partisan_lane:pid(Lane), {Node, Name}}
+     || {{Node, Name, _Index}, Lane} <- ets:tab2list(?LANES), partisan_lane:is_connected(Lane)
+    ].
 
 %% @doc The counters of all channels, as totals since the start.
 -spec channels() -> #{atom() => channel_stats()}.

@@ -1,0 +1,157 @@
+%%% @doc The nodes of the cluster: who is up, connections, joining and leaving.
+%%%
+%%% The names follow `net_kernel' and upstream's `partisan_peer_service'. In a partial view *members*
+%%% are the nodes that this one knows, and *neighbours* those it has connections to: each function
+%%% says which it means. Functions that act on another node need its permission ({@link
+%%% partisan_control}).
+-module(partisan_nodes).
+
+-export([monitor_nodes/1]).
+-export([monitor_nodes/2]).
+-export([on_up/2]).
+-export([on_up/3]).
+-export([on_down/2]).
+-export([on_down/3]).
+-export([is_connected/1]).
+-export([is_connected/2]).
+-export([connections/0]).
+-export([connections/1]).
+-export([disconnect/1]).
+-export([sync_join/2]).
+-export([leave/1]).
+-export([update_members/1]).
+
+-type name() :: partisan_peer:name().
+-type hook() :: fun(() -> term()) | fun((name()) -> term()).
+-type option() :: nodedown_reason | {nodedown_reason, boolean()} | {node_type, visible | hidden | all}.
+
+%% Milliseconds between looks at the members while joining.
+-define(LOOK, 50).
+
+%% @doc Subscribes the caller to `{nodeup, Node}' and `{nodedown, Node}' of neighbours, or ends all
+%% its subscriptions of this form. A neighbour is up until this incarnation is lost, not merely
+%% replaced in the view, so each incarnation is reported once. In a partial view every node that was
+%% a neighbour is asked for its incarnation each `heartbeat_interval' from then on.
+-spec monitor_nodes(boolean()) -> ok.
+monitor_nodes(true) -> partisan_events_server:subscribe(node);
+monitor_nodes(false) -> partisan_events_server:unsubscribe(node).
+
+%% @doc As `monitor_nodes/1', with `{nodeup | nodedown, Node, Info}'. `node_type' adds
+%% `{node_type, visible}', `nodedown_reason' adds `{nodedown_reason, lost}'. No node is `hidden'.
+-spec monitor_nodes(boolean(), [option()]) -> ok.
+monitor_nodes(Flag, Options) ->
+    Key = {node, lists:usort(proplists:unfold(Options))},
+    case Flag of
+        true -> partisan_events_server:subscribe(Key);
+        false -> partisan_events_server:unsubscribe(Key)
+    end.
+
+%% @equiv on_up(Node, Fun, #{})
+-spec on_up(partisan_events:pattern(), hook()) -> ok.
+on_up(Node, Fun) ->
+    on_up(Node, Fun, #{}).
+
+%% @doc Calls a function when a node comes up (`monitor_nodes/1'), or with `channel' when the first
+%% connection of that channel to it is established. `_' is any node. The function runs in a process
+%% of its own, until the caller ends.
+-spec on_up(partisan_events:pattern(), hook(), #{channel => atom()}) -> ok.
+on_up(Node, Fun, Options) ->
+    hook(up, Node, Fun, Options).
+
+%% @equiv on_down(Node, Fun, #{})
+-spec on_down(partisan_events:pattern(), hook()) -> ok.
+on_down(Node, Fun) ->
+    on_down(Node, Fun, #{}).
+
+%% @doc Calls a function when a node is lost, or with `channel' when the last connection of that
+%% channel to it has broken.
+-spec on_down(partisan_events:pattern(), hook(), #{channel => atom()}) -> ok.
+on_down(Node, Fun, Options) ->
+    hook(down, Node, Fun, Options).
+
+%% @doc Whether a node is this one or a neighbour.
+-spec is_connected(name()) -> boolean().
+is_connected(Node) ->
+    Node =:= partisan:node() orelse lists:member(Node, partisan:neighbours()).
+
+%% @doc Whether a connection of that channel to the node is established. Its first message opens it.
+-spec is_connected(name(), Channel :: atom()) -> boolean().
+is_connected(Node, Channel) ->
+    lists:any(fun({_, Key}) -> Key =:= {Node, Channel} end, partisan_transport:connected()).
+
+%% @doc The established outgoing connections of this node by neighbour and channel, sorted.
+-spec connections() -> [{name(), Channel :: atom(), Count :: pos_integer()}].
+connections() ->
+    Keys = [Key || {_, Key} <- partisan_transport:connected()],
+    [
+        {Node, Channel, length([Key || Key <- Keys, Key =:= {Node, Channel}])}
+     || {Node, Channel} <- lists:usort(Keys)
+    ].
+
+%% @doc The same of one node.
+-spec connections(name()) -> [{Channel :: atom(), Count :: pos_integer()}].
+connections(Node) ->
+    [{Channel, Count} || {Name, Channel, Count} <- connections(), Name =:= Node].
+
+%% @doc Breaks this node's connections to a neighbour; `false' if it is none. The overlay treats the
+%% neighbour as lost and may choose it again: a full mesh connects again at once.
+-spec disconnect(name()) -> boolean().
+disconnect(Node) ->
+    lists:member(Node, partisan:neighbours()) andalso partisan_manager:disconnect(Node).
+
+%% @doc Joins through a peer and waits until this node is part of the overlay and the peer a member
+%% that it knows, at most the timeout in milliseconds.
+-spec sync_join(partisan_peer:t(), timeout()) -> ok | {error, timeout}.
+sync_join(#{name := Name} = Peer, Timeout) ->
+    ok = partisan:join([Peer]),
+    await_member(Name, deadline(Timeout)).
+
+%% @doc Makes a node leave the overlay: this one, or one that allows {@link partisan_control}. It
+%% returns when the node has been told to. A lost node cannot be told: its overlay forgets it.
+-spec leave(name()) ->
+    ok | {error, {not_allowed, module()} | {nodedown, name()} | timeout | term()}.
+leave(Node) ->
+    case partisan:node() of
+        Node -> partisan:leave();
+        _Other ->
+            case partisan_execution:call(Node, call, {partisan_control, leave, []}, 60000) of
+                {ok, {returned, ok}} -> ok;
+                {ok, Failed} -> {error, Failed};
+                {error, _} = Error -> Error
+            end
+    end.
+
+%% @doc Joins the peers that are no members yet, and makes those members leave that are not among
+%% them, this node excepted. Of a partial view, the members that this node knows. Returns the nodes
+%% that could not be made to leave.
+-spec update_members([partisan_peer:t()]) -> ok | {error, [{name(), Reason :: term()}]}.
+update_members(Peers) ->
+    Names = [Name || #{name := Name} <- Peers],
+    Members = partisan:members(),
+    ok = partisan:join([Peer || #{name := Name} = Peer <- Peers, not lists:member(Name, Members)]),
+    Leaving = lists:sort((Members -- Names) -- [partisan:node()]),
+    case [{Node, Reason} || Node <- Leaving, {error, Reason} <- [leave(Node)]] of
+        [] -> ok;
+        Failed -> {error, Failed}
+    end.
+
+%% Internals.
+
+hook(When, Node, Fun, Options) ->
+    Call =
+        case Fun of
+            _ when is_function(Fun, 1) -> Fun;
+            _ when is_function(Fun, 0) -> fun(_Node) -> Fun() end
+        end,
+    partisan_events_server:subscribe({When, Node, maps:get(channel, Options, any), Call}).
+
+deadline(infinity) -> infinity;
+deadline(Timeout) -> erlang:monotonic_time(millisecond) + Timeout.
+
+await_member(Name, Deadline) ->
+    IsMember = partisan:joined() andalso lists:member(Name, partisan:members()),
+    case IsMember orelse erlang:monotonic_time(millisecond) >= Deadline of
+        true when IsMember -> ok;
+        true -> {error, timeout};
+        false -> receive after ?LOOK -> await_member(Name, Deadline) end
+    end.
