@@ -220,7 +220,7 @@ unreachable_seed() ->
 
 %% On the nodes.
 
-%% A process that keeps what it is told, in a sink of that name.
+%% Makes the calling sink of that name a subscriber.
 collect(_Sink, {monitor_nodes, []}) ->
     ok = partisan_nodes:monitor_nodes(true);
 collect(Sink, {Hook, [Node, Options]}) ->

@@ -222,6 +222,10 @@ code(_) -> {refused, ?EDGE}.
 
 %% Whole modules that are nothing but effects.
 module(Module) when
+    Module =:= partisan_erlang;
+    Module =:= partisan_nodes;
+    Module =:= partisan_rpc;
+    Module =:= partisan_erpc;
     Module =:= file;
     Module =:= filelib;
     Module =:= prim_file;

@@ -1,8 +1,8 @@
 %%% @doc The nodes of the cluster: who is up, connections, joining and leaving.
 %%%
-%%% The names follow `net_kernel' and upstream's `partisan_peer_service'. In a partial view *members*
-%%% are the nodes that this one knows, and *neighbours* those it has connections to: each function
-%%% says which it means. Functions that act on another node need its permission ({@link
+%%% The names follow `net_kernel' and upstream's `partisan_peer_service'. In a partial view
+%%% *members* are the nodes that this one knows, and *neighbours* those it has connections to: each
+%%% function states which it means. Functions that act on another node need its permission ({@link
 %%% partisan_control}).
 -module(partisan_nodes).
 
@@ -23,10 +23,11 @@
 
 -type name() :: partisan_peer:name().
 -type hook() :: fun(() -> term()) | fun((name()) -> term()).
--type option() :: nodedown_reason | {nodedown_reason, boolean()} | {node_type, visible | hidden | all}.
+-type option() ::
+    nodedown_reason | {nodedown_reason, boolean()} | {node_type, visible | hidden | all}.
 
-%% Milliseconds between looks at the members while joining.
--define(LOOK, 50).
+%% Milliseconds between checks of the members while joining.
+-define(CHECK, 50).
 
 %% @doc Subscribes the caller to `{nodeup, Node}' and `{nodedown, Node}' of neighbours, or ends all
 %% its subscriptions of this form. A neighbour is up until this incarnation is lost, not merely
@@ -107,7 +108,7 @@ sync_join(#{name := Name} = Peer, Timeout) ->
     await_member(Name, deadline(Timeout)).
 
 %% @doc Makes a node leave the overlay: this one, or one that allows {@link partisan_control}. It
-%% returns when the node has been told to. A lost node cannot be told: its overlay forgets it.
+%% returns when the node has the order. A lost node gets none: the overlay forgets it by itself.
 -spec leave(name()) ->
     ok | {error, {not_allowed, module()} | {nodedown, name()} | timeout | term()}.
 leave(Node) ->
@@ -153,5 +154,5 @@ await_member(Name, Deadline) ->
     case IsMember orelse erlang:monotonic_time(millisecond) >= Deadline of
         true when IsMember -> ok;
         true -> {error, timeout};
-        false -> receive after ?LOOK -> await_member(Name, Deadline) end
+        false -> receive after ?CHECK -> await_member(Name, Deadline) end
     end.

@@ -13,6 +13,9 @@
 -export([link/3]).
 -export([leave/0]).
 
+%% Milliseconds for the answer to reach the other node.
+-define(ANSWER, 500).
+
 %% @doc Sends an exit signal in the name of another process.
 -spec exit(partisan_ref:target(), From :: partisan_ref:t(), Reason :: term()) -> true.
 exit(Target, From, Reason) ->
@@ -48,10 +51,12 @@ link(Target, Linker, Keeper) ->
         {error, _} -> erlang:exit(noproc)
     end.
 
-%% @doc Makes this node leave the overlay; returns at once.
+%% @doc Makes this node leave the overlay, once the answer has been sent.
 -spec leave() -> ok.
 leave() ->
-    _ = spawn(partisan, leave, []),
+    _ = spawn(fun() ->
+        receive after ?ANSWER -> partisan:leave() end
+    end),
     ok.
 
 %% Internals.

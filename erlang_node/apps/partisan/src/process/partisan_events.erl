@@ -1,10 +1,10 @@
 %%% @doc Which nodes and channels are up, as a value: events in, notifications out.
 %%%
-%%% A node is up from the moment it becomes a neighbour until this incarnation of it is lost ({@link
-%%% partisan_remote}): a broken connection that is dialled again, and in a partial view an exchange
-%%% of neighbours, are no events. So each incarnation is reported once up and once down; one that was
-%%% lost by a partition and returns is reported again. A channel is up while at least one of its
-%%% connections to the node is.
+%%% A node is up from the moment it becomes a neighbour until this incarnation of it is lost
+%%% ({@link partisan_remote}). A broken connection that is dialled again is no event, nor is in a
+%%% partial view an exchange of neighbours. So each incarnation is reported once up and once down;
+%%% one that was lost by a partition and returns is reported again. A channel is up while at least
+%%% one of its connections to the node is.
 -module(partisan_events).
 
 -export([new/0]).

@@ -13,7 +13,8 @@
 
 -type reason() ::
     partisan_handshake:refusal() | partisan_tls:failure().
--type subject() :: credentials | seed | message | execution | discovery | {incoming | outgoing, reason()}.
+-type subject() ::
+    credentials | seed | message | execution | discovery | {incoming | outgoing, reason()}.
 -export_type([reason/0, subject/0]).
 
 -define(PERIOD_MS, 60000).
