@@ -44,6 +44,7 @@ BENCH = Bench(
     measure=_measure,
     report=report,
     draw=partial(drawing.draw, pictures.PICTURES),
-    page=report.page,
+    quick="fewer points and repetitions",
+    text=report.text,
 )
 main = BENCH.main

@@ -29,15 +29,7 @@ from scale_tests.benches.reply.figures import (
     words_at,
 )
 from scale_tests.measure.checks import Check, at_least, at_most
-from scale_tests.measure.page import (
-    Page,
-    Picture,
-    Section,
-    Table,
-    circumstances,
-    run_title,
-    targets_section,
-)
+from scale_tests.measure.page import Table
 from scale_tests.measure.spread import Spread, short
 
 BRACKET = 10_000
@@ -173,13 +165,12 @@ def _wait_table(found: Runs) -> Table:
     )
 
 
-def page(meta: Mapping[str, Any], cells: Sequence[Cell], drawn: Sequence[Picture]) -> Page:
-    """The page of a run."""
+def text(meta: Mapping[str, Any], cells: Sequence[Cell]) -> list[str]:
+    """Paragraphs for the page of a run."""
     config = meta["config"]
     others = Spread.of(cell["others_cpus"] for cell in cells)
     share = sum(map(disturbed, cells)) / len(cells)
-    text = [
-        f"{circumstances(meta, quick='fewer points and repetitions')} "
+    return [
         f"{config['repetitions']} repetitions of {config['milliseconds']} ms, {meta['seconds']} s. "
         f"Other processes of the machine used {others} of its CPUs meanwhile, half a CPU or more "
         f"in {share:.0%} of the cells. Such cells are left out of rates and ratios where another "
@@ -188,15 +179,9 @@ def page(meta: Mapping[str, Any], cells: Sequence[Cell], drawn: Sequence[Picture
         "The emulator has the release's flags and "
         f"{cells[0]['schedulers']} schedulers. A cost is a loop of hashes, calibrated at the "
         f"start ({cells[0]['iterations_per_us']:.0f} a microsecond).",
+        explanation(runs(cells)),
+        "Ratios are medians of the repetitions.",
     ]
-    return Page(
-        title=run_title("make bench-reply", meta),
-        sections=[
-            Section(text=[*text, explanation(runs(cells))], parts=drawn),
-            targets_section(checks(cells), "Ratios are medians of the repetitions."),
-            *(Section(title=title, parts=[table]) for title, table in tables(cells).items()),
-        ],
-    )
 
 
 def explanation(found: Runs) -> str:

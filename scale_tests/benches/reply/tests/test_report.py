@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from scale_tests.benches.reply import figures, pictures, plan, report
+from scale_tests.benches.reply.cli import BENCH
 from scale_tests.measure.drawing import draw
 from scale_tests.measure.page import markdown
 
@@ -110,7 +111,7 @@ def test_the_pictures_and_the_page(tmp_path: Path) -> None:
         "versions": {"otp": "27", "source": "0" * 7},
         "machine": {"cpus": 2, "cpu_model": "", "kernel": "", "memory_bytes": 0},
     }
-    text = markdown(report.page(meta, CELLS, drawn), tmp_path)
+    text = markdown(BENCH.plain_page(meta, CELLS, drawn), tmp_path)
     assert "85,000 requests a second inline and 12,000 spawned, 7.08 times" in text
     assert "7.08 is reached at" in text
     assert "| strings | spawned, state of 1,000, two hashes | 1,300 |" in text
