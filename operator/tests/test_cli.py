@@ -128,10 +128,11 @@ def test_completion_passes_the_options_on_and_swallows_errors() -> None:
 
 def test_every_overlay_can_be_set() -> None:
     for kind in OverlayKind:
-        patch = overlay.overlay_patch(kind, [])
+        required = ["module=ring"] if kind is OverlayKind.CUSTOM else []
+        patch = overlay.overlay_patch(kind, required)
         assert patch["kind"] == kind
         assert overlay.parameter_names(kind)
-        assert len(patch) == len(OverlayKind)
+        assert len(patch) == len(OverlayKind) + len(required)
 
 
 def test_values_are_read_as_json_or_text() -> None:

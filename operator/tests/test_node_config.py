@@ -106,6 +106,21 @@ def test_a_custom_workload_in_the_node_config() -> None:
             '{client_server,#{servers => [<<"ads-0">>,<<"ads-1">>]}}',
         ),
         (
+            {"kind": "PublishSubscribe"},
+            '{publish_subscribe,#{brokers => [<<"ads-0">>,<<"ads-1">>],replication => 2}}',
+        ),
+        (
+            {"kind": "PublishSubscribe", "publishSubscribe": {"brokers": 1, "replication": 1}},
+            '{publish_subscribe,#{brokers => [<<"ads-0">>],replication => 1}}',
+        ),
+        (
+            {
+                "kind": "Custom",
+                "custom": {"module": "ring", "parameters": [{"name": "period", "value": 500}]},
+            },
+            "{ring,#{period => 500}}",
+        ),
+        (
             {"kind": "XBot", "xBot": {"activeMax": 5, "scan": 3, "optimisationInterval": "2s"}},
             "{xbot,#{active_max => 5,active_min => 3,passive_max => 30,"
             "active_random_walk_length => 6,passive_random_walk_length => 3,"

@@ -99,6 +99,15 @@ def test_the_last_running_server_is_not_removed() -> None:
     assert refused(client_server(5, 2), observation) == ""
 
 
+def test_the_last_running_broker_is_not_removed() -> None:
+    brokers = {"brokers": 2, "replication": 1}
+    overlay = {"kind": "PublishSubscribe", "publishSubscribe": brokers}
+    present = observed(cluster({"replicas": 4, "overlay": overlay}), {1: [2, 3], 2: [1], 3: [1]})
+    fewer = {"kind": "PublishSubscribe", "publishSubscribe": brokers | {"brokers": 1}}
+    assert "node ads-0, none is in" in refused(cluster({"replicas": 3, "overlay": fewer}), present)
+    assert refused(cluster({"replicas": 3, "overlay": overlay}), present) == ""
+
+
 @pytest.mark.parametrize(
     ("edges", "why"),
     [

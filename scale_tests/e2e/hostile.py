@@ -287,6 +287,16 @@ OVERLAYS: list[Row] = [
     (overlay("ClientServer", "clientServer", servers=4), "spec.overlay.clientServer.servers"),
     (overlay("ClientServer", "clientServer", servers=0), "spec.overlay.clientServer.servers"),
     (overlay("ClientServer", "clientServer", servers=-1), "spec.overlay.clientServer.servers"),
+    (
+        overlay("PublishSubscribe", "publishSubscribe", brokers=4),
+        "spec.overlay.publishSubscribe.brokers",
+    ),
+    (
+        overlay("PublishSubscribe", "publishSubscribe", brokers=1),
+        "spec.overlay.publishSubscribe.replication",
+    ),
+    (overlay("Custom"), "spec.overlay.custom"),
+    (overlay("Custom", "custom", module="hyparview"), "spec.overlay.custom.module"),
     ({"replicas": 300, **overlay("FullMesh")}, "allowLarge"),
     (overlay("HyParView", "hyParView", activeMin=7), "spec.overlay.hyParView.activeMin"),
     (overlay("HyParView", "hyParView", activeMax=0), "spec.overlay.hyParView.activeMax"),

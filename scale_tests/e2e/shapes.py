@@ -26,6 +26,14 @@ def is_star(views: Views) -> bool:
     return all(view == {server} for node, view in views.items() if node != server)
 
 
+def is_brokered(views: Views) -> bool:
+    """The first two nodes are the only neighbours of every other, and each other's."""
+    brokers = {node for node in views if node.endswith(("-0", "-1"))}
+    return all(view >= brokers - {node} for node, view in views.items()) and all(
+        view == brokers for node, view in views.items() if node not in brokers
+    )
+
+
 def is_ring(views: Views) -> bool:
     """Every node has the nodes before and after it as neighbours, and no other."""
     names = sorted(views, key=lambda name: int(name.rpartition("-")[2]))

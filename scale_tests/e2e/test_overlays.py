@@ -13,6 +13,7 @@ from scale_tests.cluster.subject import Subject, manifest
 from scale_tests.e2e.conftest import NewSubject
 from scale_tests.e2e.shapes import (
     Views,
+    is_brokered,
     is_inhabited,
     is_mesh,
     is_partial,
@@ -59,6 +60,7 @@ def run(subject: Subject, body: Json) -> Views:
     [
         (example("full-mesh"), is_mesh),
         (example("client-server"), is_star),
+        (example("publish-subscribe"), is_brokered),
         (plain("HyParView"), is_partial),
         (plain("XBot"), is_partial),
         (plain("ScampV1", scampV1={"redundancy": 1}), is_inhabited),

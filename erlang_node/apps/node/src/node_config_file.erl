@@ -110,6 +110,7 @@ keys() ->
         http_port => {fun is_port_number/1, "a port number from 1 to 65535"},
         overlay => {fun node_overlay:is_valid/1,
             "{Kind, #{...}} with what that kind needs: client_server #{servers => [Name]}, "
+            "publish_subscribe #{brokers => [Name]}, "
             "static #{edges => [{Ordinal, Ordinal}]}"},
         heartbeat_interval => {fun is_milliseconds/1, "milliseconds, an integer of at least 1"},
         channels => {fun are_channels/1, "a list of maps such as #{name => gossip}"},

@@ -3,7 +3,7 @@
 %%% The file is the same for all nodes and names them. The runtime also needs addresses, and for
 %%% HiScamp this node's location:
 %%% <ul>
-%%% <li>client-server: the addresses of the servers;</li>
+%%% <li>client-server, publish-subscribe: the addresses of the servers or brokers;</li>
 %%% <li>static: the names of the edges' ends, which may be ordinals in the file, and the addresses
 %%%     of this node's peers;</li>
 %%% <li>HiScamp: the level, that is the pod's availability zone (`K8S_ZONE') or else its Kubernetes
@@ -31,8 +31,10 @@ is_valid({static, #{edges := Edges} = Parameters}) ->
     is_list(Edges) andalso lists:all(fun is_edge/1, Edges) andalso has_peers(Parameters);
 is_valid({client_server, #{servers := [_ | _] = Servers} = Parameters}) ->
     lists:all(fun is_name/1, Servers) andalso has_peers(Parameters);
+is_valid({publish_subscribe, #{brokers := [_ | _] = Brokers} = Parameters}) ->
+    lists:all(fun is_name/1, Brokers) andalso has_peers(Parameters);
 is_valid({Kind, Parameters}) ->
-    not lists:member(Kind, [static, client_server]) andalso is_map(Parameters);
+    not lists:member(Kind, [static, client_server, publish_subscribe]) andalso is_map(Parameters);
 is_valid(_) ->
     false.
 
@@ -47,6 +49,8 @@ localised({static, #{edges := Edges} = Parameters}, Context) ->
     {ok, {static, with_peers(Others, Parameters#{edges := Named}, Context)}};
 localised({client_server, #{servers := Servers} = Parameters}, Context) ->
     {ok, {client_server, with_peers(Servers, Parameters, Context)}};
+localised({publish_subscribe, #{brokers := Brokers} = Parameters}, Context) ->
+    {ok, {publish_subscribe, with_peers(Brokers, Parameters, Context)}};
 localised({hiscamp, Parameters}, _Context) when is_map_key(level, Parameters) ->
     {ok, {hiscamp, Parameters}};
 localised({hiscamp, Parameters}, #{environment := Environment}) ->

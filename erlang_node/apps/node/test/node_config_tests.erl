@@ -91,6 +91,7 @@ wrong_settings() ->
         {"overlay", #{overlay => {hyparview, []}}},
         {"overlay", #{overlay => {client_server, #{servers => []}}}},
         {"overlay", #{overlay => {client_server, #{servers => [<<"nodash">>]}}}},
+        {"overlay", #{overlay => {publish_subscribe, #{brokers => []}}}},
         {"overlay", #{overlay => {static, #{}}}},
         {"overlay", #{overlay => {static, #{edges => [{1, 1}]}}}},
         {"overlay", #{overlay => {static, #{edges => [], peers => [<<"ads-0">>]}}}},

@@ -37,6 +37,7 @@ each_overlay_test_() ->
      || {Kind, _} = Overlay <- [
             {full_mesh, #{}},
             {client_server, #{servers => [<<"ads-0">>, <<"ads-1">>]}},
+            {publish_subscribe, #{brokers => [<<"ads-0">>, <<"ads-1">>]}},
             {hyparview, hyparview()},
             {xbot, (hyparview())#{optimisation_interval => 1000, scan => 2, unbiased => 1}},
             {cyclon, #{view_size => 4, shuffle_size => 2, shuffle_interval => 1000,

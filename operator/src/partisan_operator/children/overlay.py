@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 from partisan_operator.children import naming
 from partisan_operator.children.erlang_terms import Atom, Term
 from partisan_operator.models import PartisanCluster
 from partisan_operator.models.overlay import (
+    NODE_NAMES,
     ClientServer,
     Cyclon,
     HiScamp,
@@ -13,6 +16,7 @@ from partisan_operator.models.overlay import (
     Overlay,
     OverlayKind,
     Pattern,
+    PublishSubscribe,
     ScampV1,
     ScampV2,
     Static,
@@ -20,29 +24,37 @@ from partisan_operator.models.overlay import (
 )
 from partisan_operator.models.quantities import milliseconds
 
-_NAMES = {
-    OverlayKind.FULL_MESH: "full_mesh",
-    OverlayKind.CLIENT_SERVER: "client_server",
-    OverlayKind.HY_PAR_VIEW: "hyparview",
-    OverlayKind.X_BOT: "xbot",
-    OverlayKind.SCAMP_V1: "scamp_v1",
-    OverlayKind.SCAMP_V2: "scamp_v2",
-    OverlayKind.HI_SCAMP: "hiscamp",
-    OverlayKind.CYCLON: "cyclon",
-    OverlayKind.STATIC: "static",
-}
-_KINDS = {name: kind for kind, name in _NAMES.items()}
+_MODULE = re.compile("[a-z][A-Za-z0-9_]*")
+_KINDS = {name: kind for kind, name in NODE_NAMES.items()}
 
 
 def kind_called(name: str) -> OverlayKind | None:
-    """Return the kind with that Erlang name; None if there is none."""
-    return _KINDS.get(name)
+    """Return the kind with that Erlang name, Custom for another module; None if it is no name."""
+    if kind := _KINDS.get(name):
+        return kind
+    return OverlayKind.CUSTOM if name != "none" and _MODULE.fullmatch(name) else None
 
 
 def overlay_term(cluster: PartisanCluster) -> Term:
     """Return the overlay of a cluster, as `node.config` has it."""
     overlay = cluster.spec.overlay
-    return Atom(_NAMES[overlay.kind]), _parameters(cluster, overlay)
+    if overlay.custom is not None:
+        parameters = {Atom(given.name): given.value for given in overlay.custom.parameters}
+        return Atom(overlay.custom.module), parameters
+    return Atom(NODE_NAMES[overlay.kind]), _parameters(cluster, overlay)
+
+
+def hubs(cluster: PartisanCluster) -> int | None:
+    """Return the number of servers or brokers: the lowest ordinals. None if all nodes are equal."""
+    overlay = cluster.spec.overlay
+    match overlay.kind:
+        case OverlayKind.CLIENT_SERVER:
+            return (overlay.client_server or ClientServer()).servers
+        case OverlayKind.PUBLISH_SUBSCRIBE:
+            brokers = (overlay.publish_subscribe or PublishSubscribe()).brokers
+            return min(brokers, cluster.spec.replicas)
+        case _:
+            return None
 
 
 def edges(static: Static, replicas: int) -> tuple[tuple[int, int], ...]:
@@ -68,8 +80,14 @@ def _parameters(cluster: PartisanCluster, overlay: Overlay) -> dict[Atom, Term]:
         case OverlayKind.FULL_MESH:
             return {}
         case OverlayKind.CLIENT_SERVER:
-            servers = (overlay.client_server or ClientServer()).servers
-            return {Atom("servers"): list(naming.pod_names(cluster.name, servers))}
+            return {Atom("servers"): _hub_names(cluster)}
+        case OverlayKind.PUBLISH_SUBSCRIBE:
+            brokers = _hub_names(cluster)
+            replication = (overlay.publish_subscribe or PublishSubscribe()).replication
+            return {
+                Atom("brokers"): brokers,
+                Atom("replication"): min(replication, len(brokers)),
+            }
         case OverlayKind.HY_PAR_VIEW:
             return _hy_par_view(overlay.hy_par_view or HyParView())
         case OverlayKind.X_BOT:
@@ -87,6 +105,12 @@ def _parameters(cluster: PartisanCluster, overlay: Overlay) -> dict[Atom, Term]:
             return _cyclon(overlay.cyclon or Cyclon())
         case OverlayKind.STATIC:
             return {Atom("edges"): list(edges(overlay.static or Static(), cluster.spec.replicas))}
+        case OverlayKind.CUSTOM:
+            return {}
+
+
+def _hub_names(cluster: PartisanCluster) -> list[Term]:
+    return list(naming.pod_names(cluster.name, hubs(cluster) or 0))
 
 
 def _hy_par_view(view: HyParView) -> dict[Atom, Term]:

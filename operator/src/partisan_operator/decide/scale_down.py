@@ -16,9 +16,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from partisan_operator.children import naming
-from partisan_operator.children.overlay import edges
+from partisan_operator.children.overlay import edges, hubs
 from partisan_operator.models import PartisanCluster
-from partisan_operator.models.overlay import ClientServer, OverlayKind
+from partisan_operator.models.overlay import OverlayKind
 from partisan_operator.models.problem import Problem, Reason
 from partisan_operator.observe.graph import components
 from partisan_operator.observe.observation import Observation
@@ -117,10 +117,8 @@ def _views(observation: Observation, nodes: Sequence[str]) -> dict[str, tuple[st
 
 
 def _servers(cluster: PartisanCluster, all_nodes: Sequence[str]) -> Sequence[str]:
-    """Return the nodes of which at least one must exist: all if none is a server."""
-    if cluster.spec.overlay.kind is not OverlayKind.CLIENT_SERVER:
-        return all_nodes
-    return all_nodes[: (cluster.spec.overlay.client_server or ClientServer()).servers]
+    """Return the nodes of which at least one must exist: all if none is a server or broker."""
+    return all_nodes[: hubs(cluster)]
 
 
 def _some(noun: str, names: Sequence[str]) -> str:

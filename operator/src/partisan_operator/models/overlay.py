@@ -10,8 +10,9 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
-from partisan_operator.models.base import Resource, Rule, rules
+from partisan_operator.models.base import Resource, Rule, keyed_by, rules
 from partisan_operator.models.quantities import Interval, Lease
+from partisan_operator.models.workload import ERLANG_NAME, Argument, ErlangName
 
 
 class OverlayKind(StrEnum):
@@ -26,7 +27,23 @@ class OverlayKind(StrEnum):
     HI_SCAMP = "HiScamp"
     CYCLON = "Cyclon"
     STATIC = "Static"
+    PUBLISH_SUBSCRIBE = "PublishSubscribe"
+    CUSTOM = "Custom"
 
+
+NODE_NAMES = {
+    OverlayKind.FULL_MESH: "full_mesh",
+    OverlayKind.CLIENT_SERVER: "client_server",
+    OverlayKind.HY_PAR_VIEW: "hyparview",
+    OverlayKind.X_BOT: "xbot",
+    OverlayKind.SCAMP_V1: "scamp_v1",
+    OverlayKind.SCAMP_V2: "scamp_v2",
+    OverlayKind.HI_SCAMP: "hiscamp",
+    OverlayKind.CYCLON: "cyclon",
+    OverlayKind.STATIC: "static",
+    OverlayKind.PUBLISH_SUBSCRIBE: "publish_subscribe",
+}
+"""Names of the kinds on the nodes. The name of Custom is its module."""
 
 _HY_PAR_VIEW_RULES = (
     Rule(
@@ -191,6 +208,54 @@ class ClientServer(Resource):
     """Number of servers: the nodes with the lowest ordinals. At most `spec.replicas`."""
 
 
+class PublishSubscribe(Resource):
+    """Parameters of publish-subscribe: every node connects to the brokers alone.
+
+    Topics live at the brokers, and messages between other nodes pass them.
+    """
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            Rule(
+                "self.replication <= self.brokers",
+                "replication must not exceed brokers: lower replication or raise brokers",
+                ".replication",
+            )
+        )
+    )
+
+    brokers: Annotated[int, Field(ge=1, le=64)] = 2
+    """Number of brokers: the nodes with the lowest ordinals. At most `spec.replicas`."""
+
+    replication: Annotated[int, Field(ge=1, le=64)] = 2
+    """Brokers that keep the subscriptions of a topic: one fewer may be lost at once. At most
+    `brokers`."""
+
+
+class CustomOverlay(Resource):
+    """An overlay of your own: an Erlang module in the image of the nodes."""
+
+    module: Annotated[
+        ErlangName,
+        Field(
+            json_schema_extra=rules(
+                ERLANG_NAME,
+                Rule(
+                    f"!(self in {sorted(NODE_NAMES.values())})",
+                    "this is an overlay of the runtime: set kind to it instead of Custom",
+                ),
+            )
+        ),
+    ]
+    """The module, of the behaviour `partisan_overlay`. If the image does not contain it, running
+    nodes keep their overlay, new pods end, and the condition Degraded reports it."""
+
+    parameters: Annotated[
+        tuple[Argument, ...], Field(max_length=32, json_schema_extra=keyed_by("name"))
+    ] = ()
+    """Parameters of the module. An absent one has the module's default."""
+
+
 class FullMesh(Resource):
     """Parameters of the full mesh: every node connects to every other node."""
 
@@ -269,17 +334,24 @@ class Overlay(Resource):
             _only_with("clientServer", OverlayKind.CLIENT_SERVER),
             _only_with("fullMesh", OverlayKind.FULL_MESH),
             _only_with("static", OverlayKind.STATIC),
+            _only_with("publishSubscribe", OverlayKind.PUBLISH_SUBSCRIBE),
+            _only_with("custom", OverlayKind.CUSTOM),
             Rule(
                 "self.kind != 'Static' || has(self.static)",
                 "static must be set when kind is Static: set static.pattern or static.edges",
                 ".static",
+            ),
+            Rule(
+                "self.kind != 'Custom' || has(self.custom)",
+                "custom must be set when kind is Custom: set custom.module",
+                ".custom",
             ),
         )
     )
 
     kind: OverlayKind = OverlayKind.HY_PAR_VIEW
     """The overlay: FullMesh, ClientServer, HyParView, XBot (HyParView with near links preferred),
-    ScampV1, ScampV2, HiScamp (by zones), Cyclon or Static."""
+    ScampV1, ScampV2, HiScamp (by zones), Cyclon, Static, PublishSubscribe or Custom."""
 
     hy_par_view: HyParView | None = None
     """Parameters of HyParView; absent means the defaults."""
@@ -307,3 +379,9 @@ class Overlay(Resource):
 
     static: Static | None = None
     """The links of Static; must be set with that kind."""
+
+    publish_subscribe: PublishSubscribe | None = None
+    """Parameters of PublishSubscribe; absent means the defaults."""
+
+    custom: CustomOverlay | None = None
+    """The module of Custom; must be set with that kind."""

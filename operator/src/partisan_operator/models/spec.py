@@ -63,7 +63,7 @@ def _most_neighbours(kind: str, field: str, default: int) -> str:
 
 
 _NEIGHBOURS = (
-    f"({_neighbours('FullMesh', 'ClientServer')} ? self.replicas - 1"
+    f"({_neighbours('FullMesh', 'ClientServer', 'PublishSubscribe')} ? self.replicas - 1"
     " : self.overlay.kind == 'Static' ? (has(self.overlay.static)"
     " && has(self.overlay.static.edges) ? self.overlay.static.edges.size() : 3)"
     f" : {_most_neighbours('HyParView', 'activeMax', 6)}"
@@ -74,7 +74,7 @@ _NEIGHBOURS = (
     f" : {_most_neighbours('HiScamp', 'redundancy', 3)} * 7 + 7 : 0)"
 )
 """CEL expression for the most neighbours of any node. Views of SCAMP have about (c + 1) ln N
-entries."""
+entries; those of Custom are unknown, and count as none."""
 
 MAX_CONNECTIONS = 8_000
 """Most connections that a node opens. Its neighbours open as many to it, each of both is a port and
@@ -225,6 +225,13 @@ class PartisanClusterSpec(Resource):
                 "overlay.clientServer.servers must not exceed replicas: lower servers or raise"
                 " replicas",
                 ".overlay.clientServer.servers",
+            ),
+            Rule(
+                "!has(self.overlay.publishSubscribe)"
+                " || self.overlay.publishSubscribe.brokers <= self.replicas",
+                "overlay.publishSubscribe.brokers must not exceed replicas: lower brokers or raise"
+                " replicas",
+                ".overlay.publishSubscribe.brokers",
             ),
             Rule(
                 "!has(self.overlay.static) || !has(self.overlay.static.edges)"

@@ -102,13 +102,13 @@ class Synchronization(StrEnum):
 AD_COUNTER = "adcounter"
 """The module of the ad counter."""
 
-_ERLANG_NAME = Rule(
+ERLANG_NAME = Rule(
     "self.matches('^[a-z][A-Za-z0-9_]*$')",
     "must be the name of an Erlang atom: start with a lower-case letter and hold only letters,"
     " digits and underscores",
 )
 
-ErlangName = Annotated[str, Field(max_length=64, json_schema_extra=rules(_ERLANG_NAME))]
+ErlangName = Annotated[str, Field(max_length=64, json_schema_extra=rules(ERLANG_NAME))]
 
 
 class Argument(Resource):
@@ -129,7 +129,7 @@ class Custom(Resource):
         Field(
             max_length=64,
             json_schema_extra=rules(
-                _ERLANG_NAME,
+                ERLANG_NAME,
                 Rule(
                     f"self != '{AD_COUNTER}'",
                     "adcounter is the module of adCounter: set adCounter instead of custom",

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from math import ceil
 
 from partisan_operator.children.node_config import render_config
+from partisan_operator.children.overlay import hubs
 from partisan_operator.models import PartisanCluster
 from partisan_operator.models.quantities import milliseconds
 from partisan_operator.models.workload import AdCounter, Synchronization
@@ -150,7 +151,7 @@ def _halves(cluster: PartisanCluster) -> Iterator[int]:
     overlay = cluster.spec.overlay
     if overlay.static is not None and overlay.static.edges is not None:
         return
-    servers = overlay.client_server.servers if overlay.client_server is not None else 1
+    servers = hubs(cluster) or 1
     size = 1 << (cluster.spec.replicas - 1).bit_length() - 1
     while size // 2 >= max(SMALLEST, 2 * servers):
         yield size

@@ -93,6 +93,9 @@ spec({static, #{edges := Edges} = Parameters}, N) ->
 spec({client_server, #{servers := Servers} = Parameters}, N) ->
     Simulated = [simulated(Server, N) || Server <- Servers],
     {client_server, Parameters#{servers := Simulated, peers => peers(Simulated)}};
+spec({publish_subscribe, #{brokers := Brokers} = Parameters}, N) ->
+    Simulated = [simulated(Broker, N) || Broker <- Brokers],
+    {publish_subscribe, Parameters#{brokers := Simulated, peers => peers(Simulated)}};
 spec({hiscamp, Parameters}, #names{zones = Zones} = N) ->
     {hiscamp, fun(Index) ->
         Zone = integer_to_binary(ordinal(Index, N) rem Zones),
