@@ -2,7 +2,8 @@
 # the operator's configuration is used instead, and this file is not read.
 import Config
 
-{:ok, ip} = "NODE_IP" |> System.fetch_env!() |> String.to_charlist() |> :inet.parse_strict_address()
+{:ok, ip} =
+  "NODE_IP" |> System.fetch_env!() |> String.to_charlist() |> :inet.parse_strict_address()
 
 config :partisan,
   name: System.fetch_env!("NODE_NAME"),

@@ -121,6 +121,16 @@ def command(system: System, index: int) -> list[str]:
     ]
 
 
+def _tick(started: Fleet, seconds: float) -> Views:
+    """The last view of each node that has answered within a tick."""
+    views: Views = {}
+    end = time.monotonic() + seconds
+    while not views or time.monotonic() < end:
+        time.sleep(seconds / 3)
+        views = {**views, **started.views()}
+    return views
+
+
 def _observe(system: System, started: Fleet, cell: Cell, tick_seconds: float) -> None:
     nodes = started.plan.nodes
     began = time.monotonic()
@@ -140,11 +150,12 @@ def _observe(system: System, started: Fleet, cell: Cell, tick_seconds: float) ->
         )
         cell |= {"formed": True, "formed_s": time.monotonic() - began, "held": True}
         formed = time.monotonic()
-        while cell["held"] and cell["held_s"] < TICKS * tick_seconds:
-            time.sleep(tick_seconds / 3)
-            cell["held"] = system.is_whole(started.views(), nodes)
+        for _ in range(TICKS):
+            cell["held"] = system.is_whole(_tick(started, tick_seconds), nodes)
+            if not cell["held"]:
+                cell["ended_by"] = "a node lost others, or did not answer in a tick"
+                break
             cell["held_s"] = time.monotonic() - formed
-        cell["ended_by"] = None if cell["held"] else "a node lost others"
     except StalledError:
         # The last step that memory allows is slower than any other.
         short = procfs.memory_available() < RESERVE_BYTES

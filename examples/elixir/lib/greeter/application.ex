@@ -16,7 +16,8 @@ defmodule Greeter.Application do
       interval: 250
     }
 
-    with {:ok, _pid} = started <- Supervisor.start_link([{Greeter, options}], strategy: :one_for_one),
+    with {:ok, _pid} = started <-
+           Supervisor.start_link([{Greeter, options}], strategy: :one_for_one),
          :ok <- Greeter.begin("greeter"),
          do: started
   end

@@ -4,5 +4,10 @@ defmodule Greeter.Card do
   @enforce_keys [:from, :words]
   defstruct [:from, :words, signed: ~D[1970-01-01], tags: MapSet.new([:greeting])]
 
-  @type t :: %__MODULE__{from: Partisan.name(), words: String.t(), signed: Date.t(), tags: MapSet.t()}
+  @type t :: %__MODULE__{
+          from: Partisan.name(),
+          words: String.t(),
+          signed: Date.t(),
+          tags: MapSet.t()
+        }
 end
