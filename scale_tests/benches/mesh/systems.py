@@ -57,6 +57,11 @@ def _ours(kind: str, parameters: str = "#{}", servers: int = 0) -> System:
     return System(name="ours", overlay=kind, term=f"{{{kind}, {parameters}}}", servers=servers)
 
 
+def _names(count: int) -> str:
+    """The first nodes, in a list of our configuration."""
+    return ", ".join(f'<<"{name(index)}">>' for index in range(count))
+
+
 SYSTEMS = (
     System(name="disterl-stock", overlay="mesh", flags=()),
     System(
@@ -67,7 +72,8 @@ SYSTEMS = (
         contacts="lower",
     ),
     _ours("full_mesh"),
-    _ours("client_server", f'#{{servers => [<<"{name(0)}">>]}}', servers=1),
+    _ours("client_server", f"#{{servers => [{_names(1)}]}}", servers=1),
+    _ours("publish_subscribe", f"#{{brokers => [{_names(3)}]}}", servers=3),
     _ours("hyparview"),
     _ours("xbot"),
     _ours("cyclon"),
