@@ -11,5 +11,6 @@ all() ->
         comparison_messages:cases(),
         comparison_calls:cases(),
         comparison_behaviours:cases(),
-        comparison_monitors:cases()
+        comparison_monitors:cases(),
+        comparison_remote:cases()
     ]).

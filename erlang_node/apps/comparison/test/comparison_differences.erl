@@ -29,6 +29,9 @@ all() ->
         {control, "`sys`, `stop` and handlers of events control any process", "any process",
             "remote control is off: a node lists modules in `remote_execution`, and "
             "`partisan:execute` calls them. By a via name these calls exit with `normal`"},
+        {allowed, "any function of any module is executed", "any function",
+            "those of the modules in `remote_execution`, none by default; otherwise "
+            "`{not_allowed, Module}`, also for a module that does not exist"},
         {events, "`gen_event` calls event managers on other nodes", "not by via names",
             "`gen_event:notify/2` by a via name; its calls have a form of their own, which via "
             "names do not carry: they exit with `normal`"},
@@ -59,6 +62,9 @@ shown() ->
         {invalid, any, "which is no target"},
         {invalid, ["erlang:send/3"], "options that are an atom"},
         {invalid, ["gen_server:call/3"], "with the timeout"},
+        {invalid, ["erpc:call/5"], "a timeout that is none"},
+        {allowed, ["rpc:call/4"], "a function of OTP that is not allowed"},
+        {allowed, ["rpc:call/5"], "of a module that does not exist"},
         {invalid, ["erlang:demonitor/1"], "of no reference"},
         {invalid, ["erlang:monitor/2"], "of a kind that does not exist"},
         {invalid, ["erlang:monitor_node/2"], "with a flag that is no boolean"},

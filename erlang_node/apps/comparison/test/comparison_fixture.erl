@@ -11,6 +11,8 @@ start(System) ->
 init(System) ->
     {ok, System}.
 
+handle_call({echo, Term}, _From, System) ->
+    {reply, Term, System};
 handle_call({start, Kind}, _From, System) ->
     % Processes of an earlier run may still be there.
     Name = list_to_atom("fixture_" ++ integer_to_list(erlang:unique_integer([positive]))),

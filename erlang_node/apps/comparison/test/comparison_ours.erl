@@ -6,7 +6,7 @@
 
 -export([start/1, stop/0, reference/1, own/0, own_node/0, via/1]).
 -export([send/2, send/3, call/3, cast/2, monitor/2, demonitor/1, monitor_node/2]).
--export([start_server/1]).
+-export([start_server/1, gen_server/0, rpc/0, erpc/0]).
 
 start(Configuration) ->
     partisan_test_cluster:boot(Configuration).
@@ -41,3 +41,10 @@ monitor_node(Node, false) -> partisan:demonitor_node(Node).
 
 start_server(Name) ->
     gen_server:start({via, partisan, {Name, partisan:node()}}, comparison_server, [], []).
+
+%% Modules with the same functions.
+gen_server() -> partisan_gen_server.
+
+rpc() -> partisan_rpc.
+
+erpc() -> partisan_erpc.
