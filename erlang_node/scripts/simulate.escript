@@ -14,7 +14,7 @@ main(Arguments) ->
     Library = filename:join([os:getenv("REBAR_BASE_DIR", Build), "default", "lib"]),
     Compiled = [
         code:add_patha(filename:join([Library, Application, "ebin"]))
-     || Application <- ["partisan", "lasp", "workloads", "node", "simulator", "experiments"]
+     || Application <- ["partisan", "lasp", "ring", "workloads", "node", "simulator", "experiments"]
     ],
     case lists:usort(Compiled) of
         [true] -> start(Arguments);
@@ -29,6 +29,7 @@ experiments() ->
             experiments_churn,
             experiments_synchronization,
             experiments_counter_churn,
+            experiments_ring,
             experiments_scale
         ],
         Name <- Module:names()
@@ -94,10 +95,11 @@ defaults() ->
 write(Term) ->
     io:put_chars([json(Term), $\n]).
 
-%% Maps, atoms and numbers are all there is.
+%% Maps, atoms, numbers and a release are all there is.
 json(Map) when is_map(Map) ->
     Members = [[$", atom_to_list(K), "\":", json(V)] || {K, V} <- lists:sort(maps:to_list(Map))],
     [${, lists:join($,, Members), $}];
+json(Release) when is_binary(Release) -> [$", Release, $"];
 json(Atom) when is_atom(Atom) -> [$", atom_to_list(Atom), $"];
 json(Integer) when is_integer(Integer) -> integer_to_list(Integer);
 json(Float) when is_float(Float) -> float_to_list(Float, [{decimals, 6}, compact]).

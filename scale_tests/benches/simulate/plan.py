@@ -66,7 +66,7 @@ def plan(*, quick: bool, seed: int, only: Sequence[str] = (), most: int | None =
 def _quick(job: Job) -> Job:
     return replace(
         job,
-        nodes=job.nodes // 10,
+        nodes=max(job.nodes // 10, min(job.nodes, 5)),
         cycles=min(job.cycles, 20),
         failure_cycles=10,
         increments=min(job.increments, 18),

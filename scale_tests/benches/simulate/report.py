@@ -31,6 +31,7 @@ TARGETS: tuple[tuple[str, str, str, str | float, str, float], ...] = (
     ("X-BOT: link cost saved, %", "link_cost_reduction", "xbot", "percent", ">", 25),
     ("X-BOT: components", "shape", "xbot", "components", "=", 1),
     ("HyParView joined in a burst: components", "shape", BURST, "components", "=", 1),
+    ("Key-value store under faults: violations", "ring", "key_value_store", "violations", "=", 0),
 )
 """Claims: name, experiment, overlay, parameter, and the limit of the value."""
 
