@@ -428,9 +428,12 @@ holds({Incarnation, Node}, #seat{index = Index}) ->
 
 pulled(From, To, _Serial, #seat{index = Index, incarnation = Own} = Seat) when To =< Own ->
     {Seat, [{send, From, Index, {refused, To, over}}]};
-%% The next one can be rebuilt as well as this one, and this one may not be any more.
+%% One that serves nothing has nothing to give: the next one can be rebuilt as well. One that is over
+%% may not be rebuilt any more. Otherwise the next one waits, lest what is complete here be lost.
 pulled(From, To, _Serial, #seat{index = Index, copies = Copies} = Seat) when Copies =/= none ->
-    {Seat, [{send, From, Index, {refused, To, no_data}}]};
+    #seat{incarnation = Own, voting = Voting, known = Known} = Seat,
+    IsUseless = Voting =:= [] orelse ring_known:is_refused(Index, Own, Known),
+    {Seat, [{send, From, Index, {refused, To, no_data}} || IsUseless]};
 pulled(From, To, Serial, #seat{sender = {{To, From}, _}} = Seat) ->
     answer_pull(Serial, Seat);
 pulled(From, To, Serial, #seat{sender = {{Before, _} = Holder, _}, index = Index} = Seat) ->
