@@ -9,7 +9,8 @@
 %%% '''
 %%%
 %%% The keys are the fields of {@link partisan_config}; a seed may be written as
-%%% `{Name, Host, Port}'. An environment with a `name' is read at each start. Without one {@link
+%%% `{Name, Host, Port}', and the keys of upstream Partisan are understood as well ({@link
+%%% partisan_upstream_keys}). An environment with a `name' is read at each start. Without one {@link
 %%% partisan_config:set/1} must have been called before.
 -module(partisan_environment).
 
@@ -20,13 +21,16 @@
 load() ->
     Given = maps:from_list(application:get_all_env(partisan)),
     case {Given, partisan_config:is_set()} of
-        {#{name := _}, _} -> partisan_config:set(fields(Given));
+        {#{name := _}, _} -> set(partisan_upstream_keys:converted(Given));
         {#{}, true} -> ok;
         {#{}, false} -> {error, "no configuration: call partisan_config:set/1, or set `name' and "
             "the other fields in the environment of partisan"}
     end.
 
 %% Internals.
+
+set({ok, Given}) -> partisan_config:set(fields(Given));
+set({error, _} = Error) -> Error.
 
 %% `settings' are for a node that reads its configuration elsewhere.
 fields(Given) ->

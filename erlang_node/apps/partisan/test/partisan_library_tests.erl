@@ -25,6 +25,29 @@ two_nodes() ->
         [true = port_close(Port) || Port <- [One, Two]]
     end).
 
+upstream_test_() ->
+    {timeout, 120, fun upstream/0}.
+
+%% In the form of upstream Partisan.
+upstream() ->
+    with_directory(fun(Directory) ->
+        Net = partisan_test_cluster:net(),
+        Upstream = fun(I) ->
+            [
+                {peer_ip, host(Net, I)}, {peer_port, 7946}, {affinity, enabled},
+                {parallel_connections, 2}, {channels, [vnode, gossip]},
+                {peer_service_manager, partisan_hyparview_peer_service_manager},
+                {seeds, [{<<"node-1">>, host(Net, 1), 7946}]}
+                | [Field || {Key, _} = Field <- environment(Net, I, []),
+                    lists:member(Key, [name, cluster, token])]
+            ]
+        end,
+        Ports = [start(Directory, Upstream(I)) || I <- [1, 2]],
+        [?assertEqual("started [crypto,partisan] alive=false", line(Port)) || Port <- Ports],
+        ?assertEqual(["neighbour node-2", "neighbour node-1"], [line(Port) || Port <- Ports]),
+        [true = port_close(Port) || Port <- Ports]
+    end).
+
 errors_test_() ->
     {timeout, 120, fun errors/0}.
 

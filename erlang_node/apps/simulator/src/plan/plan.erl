@@ -29,7 +29,11 @@ main() ->
 
 simulated(Arguments, Text) ->
     case {parsed(Arguments, defaults()), node_config:outline(Text)} of
-        {{ok, Numbers}, {ok, Outline}} -> plan_run:run(Outline, options(Numbers));
+        {{ok, Numbers}, {ok, #{overlay := {Kind, _}} = Outline}} ->
+            case partisan_overlay_registry:is_usable(Kind) of
+                true -> plan_run:run(Outline, options(Numbers));
+                false -> {error, io_lib:format("overlay: no module ~s in the simulator", [Kind])}
+            end;
         {{error, _} = Error, _} -> Error;
         {_, {error, _} = Error} -> Error
     end.
