@@ -97,7 +97,7 @@ by_service({Net, Dns}) ->
         partisan_test_dns:set(Dns, #{{"_ads._tcp.example", srv} => [Record]})
     end,
     ok = Service(4),
-    ok = all_have_seed(<<"node-4">>, Nodes),
+    ok = all_have_seeds([<<"node-4">>], Nodes),
     ok = Service(1),
     ok = partisan_test_cluster:connected(Nodes),
     partisan_test_cluster:stop(Nodes).
@@ -111,20 +111,17 @@ by_file({Net, Dns}) ->
     try
         Nodes = start(Net, #{file => File}, Dns, fun node_name/1),
         ok = file:write_file(File, Line(4)),
-        ok = all_have_seed(<<"node-4">>, Nodes),
+        ok = all_have_seeds([<<"node-4">>], Nodes),
         ok = file:write_file(File, "node-1"),
         ok = file:write_file(File, [Line(1), Line(2)]),
+        ok = all_have_seeds([<<"node-1">>, <<"node-2">>], Nodes),
         ok = partisan_test_cluster:connected(Nodes),
+        % A file that cannot be used, and none, leave the seeds as they are.
+        ok = file:write_file(File, [lists:duplicate(300, $n), " 127.0.0.1"]),
+        ok = asked_again(Nodes),
         ok = file:delete(File),
-        [
-            begin
-                ask = call(N, erlang, send, [partisan_discovery_server, ask]),
-                % It handles that first.
-                _ = call(N, sys, get_state, [partisan_discovery_server]),
-                ?assertEqual([<<"node-1">>, <<"node-2">>], seed_names(N))
-            end
-         || N <- Nodes
-        ],
+        ok = asked_again(Nodes),
+        [?assertEqual([<<"node-1">>, <<"node-2">>], seed_names(N)) || N <- Nodes],
         partisan_test_cluster:stop(Nodes)
     after
         file:del_dir_r(filename:dirname(File))
@@ -163,8 +160,18 @@ options(#{dns := _} = Discovery, Dns) ->
 options(Discovery, _Dns) ->
     Discovery#{interval => 100}.
 
-all_have_seed(Name, Nodes) ->
-    await(fun() -> lists:all(fun(N) -> seed_names(N) =:= [Name] end, Nodes) end).
+asked_again(Nodes) ->
+    lists:foreach(
+        fun(N) ->
+            ask = call(N, erlang, send, [partisan_discovery_server, ask]),
+            % It handles that first, and is still there.
+            _ = call(N, sys, get_state, [partisan_discovery_server])
+        end,
+        Nodes
+    ).
+
+all_have_seeds(Names, Nodes) ->
+    await(fun() -> lists:all(fun(N) -> seed_names(N) =:= Names end, Nodes) end).
 
 seed_names(Node) ->
     [Name || #{name := Name} <- call(Node, partisan_config, get, [seeds])].

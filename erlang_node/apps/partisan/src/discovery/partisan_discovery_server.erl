@@ -51,19 +51,7 @@ handle_cast(Unknown, State) ->
 %% @private
 -spec handle_info(term(), #state{}) -> {noreply, #state{}}.
 handle_info(ask, #state{options = Options, seeds = Present} = State0) ->
-    State =
-        case partisan_discovery:decide(ask(Options), Present, Options) of
-            {use, Seeds} ->
-                ok = partisan_manager:reconfigure(#{seeds => Seeds}),
-                State0#state{seeds = Seeds};
-            keep ->
-                State0;
-            {keep, Why} ->
-                ok = partisan_refusals:warn(discovery, "discovery in ~0tp: ~ts", [
-                    maps:with([dns, file], Options), Why
-                ]),
-                State0
-        end,
+    State = follow(partisan_discovery:decide(ask(Options), Present, Options), State0),
     _ = erlang:send_after(delay(State), self(), ask),
     {noreply, State};
 handle_info(Unknown, State) ->
@@ -71,6 +59,19 @@ handle_info(Unknown, State) ->
     {noreply, State}.
 
 %% Internals.
+
+follow({use, Seeds}, State) ->
+    case partisan_manager:reconfigure(#{seeds => Seeds}) of
+        ok -> State#state{seeds = Seeds};
+        % Such as a name that is too long.
+        {error, Text} -> follow({keep, Text}, State)
+    end;
+follow(keep, State) ->
+    State;
+follow({keep, Why}, #state{options = Options} = State) ->
+    Place = maps:with([dns, file], Options),
+    ok = partisan_refusals:warn(discovery, "discovery in ~0tp: ~ts", [Place, Why]),
+    State.
 
 %% Random, lest all nodes of a cluster ask at the same time.
 delay(#state{options = Options, seeds = Seeds}) ->
