@@ -1,6 +1,6 @@
 %%% @doc `gen_server:abcast' and `gen_server:multi_call': requests to the servers of one name on
-%%% many nodes. OTP's own reach only nodes of Distributed Erlang; everything else of `gen_server' works
-%%% with `{via, partisan, {Name, Node}}'.
+%%% many nodes. OTP's own reach only nodes of Distributed Erlang; everything else of `gen_server'
+%%% works with `{via, partisan, {Name, Node}}'.
 %%%
 %%% Without a list of nodes they mean the members that this node knows ({@link partisan:members/0}),
 %%% itself included: in a partial view not all of the cluster.
