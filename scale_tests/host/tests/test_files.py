@@ -1,8 +1,12 @@
-"""Files that are written in one step."""
+"""Files that are written in one step, and files that are locks."""
 
 from __future__ import annotations
 
+import fcntl
+from contextlib import nullcontext
 from pathlib import Path
+
+import pytest
 
 from scale_tests.host import files
 
@@ -13,3 +17,15 @@ def test_a_file_is_replaced_with_its_mode_and_leaves_nothing_else(tmp_path: Path
     files.replace(file, "after", mode=0o600)
     assert (file.read_text(), file.stat().st_mode & 0o777) == ("after", 0o600)
     assert list(tmp_path.iterdir()) == [file]
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_a_lock_is_shared_only_if_all_share_it(tmp_path: Path, shared: bool) -> None:
+    file = tmp_path / "locks" / "lock"
+    with files.locked(file, shared=shared), file.open() as other:
+        with pytest.raises(BlockingIOError):
+            fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        with nullcontext() if shared else pytest.raises(BlockingIOError):
+            fcntl.flock(other, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    with file.open() as other:
+        fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
