@@ -178,6 +178,27 @@ every_member_is_found_test() ->
         [hyparview, full_mesh, client_server, publish_subscribe]
     ).
 
+inboxes_are_two_hops_away_test() ->
+    % Every client of every other, without a search, also when a broker is lost.
+    Sim0 = simulator:run(30000, started(20, sim(publish_subscribe, inboxes(3), 3, 11))),
+    Sim1 = two_hops(4, Sim0),
+    two_hops(5, simulator:run(30000, simulator:crash([2], Sim1))).
+
+two_hops(From, Sim0) ->
+    lists:foldl(
+        fun(To, Sim) ->
+            Found = simulator:find_route(From, To, Sim),
+            {Result, Path} = simulator:route(From, To, Found),
+            ?assertEqual({To, ok, 3}, {To, Result, length(Path)}),
+            Found
+        end,
+        Sim0,
+        lists:seq(6, 20)
+    ).
+
+inboxes(Brokers) ->
+    #{brokers => [<<"n", (integer_to_binary(I))/binary>> || I <- lists:seq(1, Brokers)]}.
+
 route_heals_test() ->
     % The route breaks with a node on it; another search finds a new one.
     Sim0 = simulator:run(30000, started(40, sim(hyparview, #{}, 3, 11))),
