@@ -63,8 +63,8 @@ OURS, DISTERL, RAW = (
 def run(line: Wire, jobs: Sequence[Job], *, alive: str = "all") -> Iterator[Cell]:
     """Runs the jobs in order; yields a cell for each. Raises CommandError.
 
-    With `alive` "one", a group ends when another system's turn has come, so that they never share
-    the memory. The systems of one run differ in their labels.
+    With `alive` "one", a group is started for each cell, so that they never share the memory. The
+    systems of one run differ in their labels.
 
     CommandError also reports messages that are missing, doubled or damaged.
     """

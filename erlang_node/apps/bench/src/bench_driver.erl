@@ -19,8 +19,8 @@
 -type plan() :: #{
     hosts := [bench_group:host()],
     systems := #{Label :: atom() => bench_group:system()},
-    % How many groups run at a time: all by default, which are started once. Otherwise a group ends
-    % when another system's turn has come.
+    % How many groups run at a time: all by default, which are started once; or one, which is
+    % started for its cell.
     alive => all | one,
     cells := [cell()]
 }.
@@ -59,16 +59,13 @@ run(#{cells := Cells} = Plan, Report) ->
 print(Cell) ->
     io:format("~ts~n", [node_json:encode(Cell)]).
 
+with_group(Label, Groups, #{alive := one} = Plan) ->
+    ok = stop(Groups),
+    #{Label => start(Label, Plan)};
 with_group(Label, Groups, _Plan) when is_map_key(Label, Groups) ->
     Groups;
 with_group(Label, Groups, Plan) ->
-    (kept(Groups, Plan))#{Label => start(Label, Plan)}.
-
-kept(Groups, #{alive := one}) ->
-    ok = stop(Groups),
-    #{};
-kept(Groups, _Plan) ->
-    Groups.
+    Groups#{Label => start(Label, Plan)}.
 
 start(Label, #{hosts := Hosts, systems := Systems}) ->
     #{Label := System} = Systems,
@@ -157,11 +154,12 @@ with_ring(#{service := Service, partitions := Partitions} = Cell, Group, Functio
     #{milliseconds := Milliseconds} = Cell,
     Transport = transport(Module),
     _ = [
-        ok = call(Node, bench_ring, start, [Transport, Name, Partitions, Cell])
+        ok = call(Node, bench_ring, start, [Transport, Name, Cell])
      || {Node, Name} <- lists:zip(Nodes, Names)
     ],
     ok = call(First, bench_ring, plan, [Service, Names, Partitions]),
     ok = await_settled(Service, Nodes, deadline()),
+    _ = [ok = call(Node, bench_ring, fill, [Partitions, Cell]) || Node <- Nodes],
     Before = cpu_seconds(Group),
     Until = bench_system:now() + Milliseconds * 1_000_000,
     Running = [

@@ -9,9 +9,10 @@
 %%% and a read covers all writes to its key that this node knew to be acknowledged when it began.
 -module(bench_ring).
 
--export([start/4]).
+-export([start/3]).
 -export([plan/3]).
 -export([is_settled/1]).
+-export([fill/2]).
 -export([self/0]).
 -export([run/2]).
 -export([stop/1]).
@@ -59,19 +60,16 @@
 }).
 
 %% @doc Starts the ring of a cell.
--spec start(Transport :: module(), Self :: atom(), Partitions :: pos_integer(), cell()) -> ok.
-start(Transport, Self, Partitions, Cell) ->
+-spec start(Transport :: module(), Self :: atom(), cell()) -> ok.
+start(Transport, Self, Cell) ->
     ok = persistent_term:put(?MODULE, atom_to_binary(Self)),
     ok = start_rings(Transport),
     Options = #{transport => Transport, repair => never},
     case Cell of
         #{service := echo} ->
             ring_echo:start(Options);
-        #{service := kvs, values := Values, storage_ms := Delay, payload := Size} ->
-            Service = service(Values, Partitions, Size),
-            ring:start(kvs, Options#{
-                service => Service, replicated => true, storage_delay => Delay
-            })
+        #{service := kvs, storage_ms := Delay} ->
+            ring_kvs:start(Options#{storage_delay => Delay})
     end.
 
 %% @doc Makes a plan of these nodes, on one of them.
@@ -86,12 +84,39 @@ plan(Ring, Names, Partitions) ->
 is_settled(Ring) ->
     maps:get(settled, ring_manager:status(Ring)).
 
+%% @doc Gives every key of a warm store the same value, of which a node has one copy, on each
+%% replica of this node. What it answers does not depend on how many writes came before.
+-spec fill(Partitions :: pos_integer(), cell()) -> ok.
+fill(Partitions, #{values := warm, payload := Size}) ->
+    Value = bench_traffic:payload(Size),
+    Set = ring_dvv:write({{0, {0, 0}}, 1}, {value, Value}, [], ring_dvv:new()),
+    Filled = lists:foldl(
+        fun(Key, Acc) ->
+            Partition = ring_view:partition_of(Key, Partitions),
+            Acc#{Partition => [{Key, Set} | maps:get(Partition, Acc, [])]}
+        end,
+        #{},
+        [key(N) || N <- lists:seq(1, ?KEYS)]
+    ),
+    Seats = ring_table:seats(kvs),
+    % A request without a waiting client.
+    Origin = {self(), ring_table:start(kvs)},
+    _ = [
+        Pid ! {request, {Origin, 0, fill, Index}, P, {store_all, maps:get(P, Filled, [])}}
+     || {Index, {Pid, _}} <- Seats,
+        P <- [(Index + Partitions - I) rem Partitions || I <- [0, 1, 2]]
+    ],
+    lists:foreach(fun({_, {Pid, _}}) -> ring_seat_server:state(Pid) end, Seats);
+fill(_Partitions, _Cell) ->
+    ok.
+
 %% @doc This node's name in the ring.
 -spec self() -> ring_state:member().
 self() ->
     persistent_term:get(?MODULE).
 
-%% @doc Runs the actors until that time. Requests that are under way then do not count.
+%% @doc Runs the actors until that time. Requests that are under way then do not count, and are
+%% abandoned.
 -spec run(cell(), Until :: integer()) -> figures().
 run(#{actors := Actors, payload := Size} = Cell, Until) ->
     Contexts = ets:new(?MODULE, [named_table, public, {write_concurrency, true}]),
@@ -105,10 +130,17 @@ run(#{actors := Actors, payload := Size} = Cell, Until) ->
         until = Until
     },
     Started = [
-        bench_worker:start(fun() -> act(Actor#actor{number = Number}) end)
+        spawn_monitor(fun() -> act(Actor#actor{number = Number}) end)
      || Number <- lists:seq(1, Actors)
     ],
-    _ = [done = bench_worker:await(Worker) || Worker <- Started],
+    ok = await(Until),
+    _ = [
+        begin
+            true = demonitor(Monitor, [flush]),
+            exit(Pid, kill)
+        end
+     || {Pid, Monitor} <- Started
+    ],
     true = ets:delete(Contexts),
     [Done, Found, Reads, Timeouts, Refused] = [
         counters:get(Figures, I)
@@ -156,25 +188,21 @@ keep_rings() ->
             error(Reason)
     end.
 
-service(cold, _Partitions, _Size) ->
-    ring_kvs_vnode;
-service(warm, Partitions, Size) ->
-    Keys = [key(N) || N <- lists:seq(1, ?KEYS)],
-    ok = bench_ring_store:fill(Keys, Partitions, bench_traffic:payload(Size)),
-    bench_ring_store.
-
 %% Internals: the actors.
 
-act(#actor{until = Until} = Actor) ->
-    Begun = bench_system:now(),
-    case Begun >= Until of
-        true ->
-            done;
-        false ->
-            Result = request(Actor),
-            ok = count(Result, Begun, bench_system:now(), Actor),
-            act(Actor)
+%% An actor that ends has found a fault.
+await(Until) ->
+    receive
+        {'DOWN', _, process, _, Reason} -> error({actor, Reason})
+    after max(0, Until - bench_system:now()) div 1_000_000 -> ok
     end.
+
+-spec act(#actor{}) -> no_return().
+act(Actor) ->
+    Begun = bench_system:now(),
+    Result = request(Actor),
+    ok = count(Result, Begun, bench_system:now(), Actor),
+    act(Actor).
 
 request(#actor{cell = #{service := echo}, payload = Payload, number = Number}) ->
     Key = term_to_binary({Number, rand:uniform(1 bsl 60)}),
