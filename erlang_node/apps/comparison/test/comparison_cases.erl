@@ -12,5 +12,6 @@ all() ->
         comparison_calls:cases(),
         comparison_behaviours:cases(),
         comparison_monitors:cases(),
-        comparison_remote:cases()
+        comparison_remote:cases(),
+        comparison_processes:cases()
     ]).

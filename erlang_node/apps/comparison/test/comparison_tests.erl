@@ -114,7 +114,9 @@ over(Overlay, Roles, Net, Configurations, Others) ->
                     seeds => [?T:peer(lists:nth(3, Nodes))],
                     replicas => length(Nodes),
                     heartbeat_interval => 1000,
-                    remote_execution => [lists, erlang, comparison_functions]
+                    remote_execution => [
+                        lists, erlang, comparison_functions, partisan_control
+                    ]
                 },
                 Roles
             )
