@@ -428,8 +428,9 @@ holds({Incarnation, Node}, #seat{index = Index}) ->
 
 pulled(From, To, _Serial, #seat{index = Index, incarnation = Own} = Seat) when To =< Own ->
     {Seat, [{send, From, Index, {refused, To, over}}]};
-%% One that serves nothing has nothing to give: the next one can be rebuilt as well. One that is over
-%% may not be rebuilt any more. Otherwise the next one waits, lest what is complete here be lost.
+%% One that serves nothing has nothing to give: the next one can be rebuilt as well. One that is
+%% over may not be rebuilt any more. Otherwise the next one waits, lest what is complete here be
+%% lost.
 pulled(From, To, _Serial, #seat{index = Index, copies = Copies} = Seat) when Copies =/= none ->
     #seat{incarnation = Own, voting = Voting, known = Known} = Seat,
     IsUseless = Voting =:= [] orelse ring_known:is_refused(Index, Own, Known),
