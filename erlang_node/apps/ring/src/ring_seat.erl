@@ -366,10 +366,12 @@ found(Index, Own, none, #seat{incarnation = Own, finding = {Ticks, Left}} = Seat
 found(_Index, _Incarnation, _Holder, Seat) ->
     {Seat, []}.
 
-%% If there was one, but its place is unknown, this is given a while to spread.
-searched(#seat{finding = {Ticks, []}, index = Index, known = Known} = Seat) ->
+%% If there was one, but its place is unknown, this is given a while to spread. Without siblings it
+%% is certain for the first plan alone that there was none.
+searched(#seat{finding = {Ticks, []}, index = Index, known = Known, view = View} = Seat) ->
     Born = [P || P <- groups(Seat), ring_known:first(P, Index, Known) =/= none],
-    case Born =:= [] orelse Ticks >= ?SPREAD of
+    IsFirst = Born =:= [] andalso (siblings(Seat) =/= [] orelse ring_view:epoch(View) =:= 1),
+    case IsFirst orelse Ticks >= ?SPREAD of
         true -> lost(false, Seat);
         false -> {Seat, []}
     end;
@@ -429,8 +431,7 @@ holds({Incarnation, Node}, #seat{index = Index}) ->
 pulled(From, To, _Serial, #seat{index = Index, incarnation = Own} = Seat) when To =< Own ->
     {Seat, [{send, From, Index, {refused, To, over}}]};
 %% One that serves nothing has nothing to give: the next one can be rebuilt as well. One that is
-%% over may not be rebuilt any more. Otherwise the next one waits, lest what is complete here be
-%% lost.
+%% over may not be rebuilt any more. Otherwise the next one waits, and no data are given up.
 pulled(From, To, _Serial, #seat{index = Index, copies = Copies} = Seat) when Copies =/= none ->
     #seat{incarnation = Own, voting = Voting, known = Known} = Seat,
     IsUseless = Voting =:= [] orelse ring_known:is_refused(Index, Own, Known),

@@ -49,6 +49,20 @@ a_lost_receiver_test() ->
     Late = {message, ?TO, {pull, {1, 2}, 2, ring_known:new()}},
     {_, [{send, ?TO, ?INDEX, {refused, {1, 2}, again}}]} = ring_seat:handle(Late, 0, Again).
 
+%% Without siblings to ask, a seat of a later plan waits for news of a previous holder.
+a_later_plan_test() ->
+    ok = load_page(),
+    Plan = #{partitions => 12, replication => 1, members => [?FROM, ?TO]},
+    View = ring_view:new(ring_state:plan(2, Plan)),
+    {Seat, []} = ring_seat:new(options(?TO, {2, 1}, View)),
+    {Waiting, []} = ring_seat:handle(tick, 0, Seat),
+    Held = ring_state:held(?INDEX, {1, 1}, ?FROM),
+    Known = ring_view:new(ring_state:merge(ring_state:plan(2, Plan), Held)),
+    ?assertMatch(
+        {_, [{send, ?FROM, ?INDEX, {pull, {2, 1}, 1, _}}]},
+        ring_seat:handle({view, Known}, 0, Waiting)
+    ).
+
 load_page() ->
     {[Source], _} = partisan_test_page:blocks("ring-service.md"),
     partisan_test_page:load(Source).

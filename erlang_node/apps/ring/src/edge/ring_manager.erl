@@ -170,7 +170,9 @@ handle_info(Unknown, M) ->
 
 planned(Given, #manager{state = State} = M) ->
     case ring_plan:next(Given, State) of
-        {ok, Epoch, Plan} -> {reply, {ok, Epoch}, announce(Plan, M)};
+        {ok, Epoch, Plan} ->
+            % With the holders known here, without which a new owner would begin empty.
+            {reply, {ok, Epoch}, announce(ring_state:merge(Plan, State), M)};
         {error, _} = Error -> {reply, Error, M}
     end.
 
