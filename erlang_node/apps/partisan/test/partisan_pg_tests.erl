@@ -1,0 +1,106 @@
+%%% @doc Process groups: replicas become equal, and real nodes notice joins, ends and losses.
+-module(partisan_pg_tests).
+
+-include_lib("proper/include/proper.hrl").
+-include_lib("eunit/include/eunit.hrl").
+
+-import(partisan_test_cluster, [call/4, await/1]).
+
+%% On the nodes.
+-export([start_member/2, watch/1, notices/0]).
+
+%% Changes of three replicas with messages lost, repeated and out of order; then every one hears of
+%% every other.
+converges_test_() ->
+    {timeout, 60, ?_assert(proper:quickcheck(converges(), [{numtests, 200}, {to_file, user}]))}.
+
+converges() ->
+    Node = oneof([<<"a">>, <<"b">>, <<"c">>]),
+    Group = oneof([g, h]),
+    Change = oneof([
+        {join, Node, Group, integer(1, 3)}, {leave, Node, Group, integer(1, 3)}, {hear, Node, Node}
+    ]),
+    ?FORALL(Changes, list(Change), begin
+        Names = [<<"a">>, <<"b">>, <<"c">>],
+        New = maps:from_list([{Name, partisan_groups:new(Name, 1)} || Name <- Names]),
+        Changed = lists:foldl(fun change/2, New, Changes),
+        All = [{hear, To, From} || From <- Names, To <- Names, To =/= From],
+        Equal = maps:values(lists:foldl(fun change/2, Changed, All)),
+        Views = [[{G, partisan_groups:members(G, V)} || G <- [g, h]] || V <- Equal],
+        Own = [partisan_groups:own(V) || V <- maps:values(Changed)],
+        length(lists:usort(Views)) =:= 1 andalso
+            Own =:= [partisan_groups:own(V) || V <- Equal]
+    end).
+
+change({join, Name, Group, Number}, Replicas) ->
+    #{Name := View} = Replicas,
+    Replicas#{Name := partisan_groups:join(Group, [{Name, Number}], View)};
+change({leave, Name, Group, Number}, Replicas) ->
+    #{Name := View} = Replicas,
+    Replicas#{Name := partisan_groups:leave(Group, [{Name, Number}], View)};
+change({hear, To, From}, Replicas) ->
+    #{To := View, From := Other} = Replicas,
+    Entries = partisan_groups:newer(partisan_groups:digest(View), Other),
+    Replicas#{To := partisan_groups:merge(Entries, View)}.
+
+nodes_test_() ->
+    Star = #{
+        overlay => {client_server, #{servers => [<<"node-1">>]}}, heartbeat_interval => 500
+    },
+    {setup, fun() -> partisan_test_cluster:start(3, Star) end, fun partisan_test_cluster:stop/1,
+        fun(Nodes) -> {"three nodes", {timeout, 90, fun() -> groups(Nodes) end}} end}.
+
+groups([_, A, B] = Nodes) ->
+    ok = await(fun() -> lists:all(fun(N) -> call(N, partisan, joined, []) end, Nodes) end),
+    [{ok, _} = call(N, partisan_pg, start, [scope]) || N <- Nodes],
+    ok = call(A, ?MODULE, watch, [scope]),
+    ok = call(B, ?MODULE, start_member, [scope, one]),
+    ok = call(B, ?MODULE, start_member, [scope, two]),
+    ok = await(fun() -> length(members(A)) =:= 2 end),
+    ?assertEqual([group], call(A, partisan_pg, which_groups, [scope])),
+    ?assertEqual([], call(A, partisan_pg, get_local_members, [scope, group])),
+    ?assertEqual(not_joined, call(A, partisan_pg, leave, [scope, group, self()])),
+    % A member is a process on its node.
+    [ok = call(A, partisan, forward, [Member, stop]) || Member <- [hd(members(A))]],
+    ok = await(fun() -> [length(members(N)) || N <- Nodes] =:= [1, 1, 1] end),
+    % A scope that starts later learns of the groups.
+    ok = call(A, gen_server, stop, [scope]),
+    {ok, _} = call(A, partisan_pg, start, [scope]),
+    ok = await(fun() -> length(members(A)) =:= 1 end),
+    ok = call(A, ?MODULE, watch, [scope]),
+    ok = partisan_test_cluster:kill(B),
+    ok = await(fun() -> members(A) =:= [] end),
+    ok = await(fun() -> call(A, ?MODULE, notices, []) =:= [{leave, group, 1}] end).
+
+members(Node) ->
+    call(Node, partisan_pg, get_members, [scope, group]).
+
+start_member(Scope, Name) ->
+    Pid = spawn(fun() -> receive stop -> ok end end),
+    true = register(Name, Pid),
+    partisan_pg:join(Scope, group, Pid).
+
+%% Starts a process that keeps the notices of a scope.
+watch(Scope) ->
+    _ = [unregister(watcher) || whereis(watcher) =/= undefined],
+    Caller = self(),
+    _ = spawn(fun() ->
+        true = register(watcher, self()),
+        {Reference, _} = partisan_pg:monitor_scope(Scope),
+        Caller ! watching,
+        keep(Reference, [])
+    end),
+    receive watching -> ok end.
+
+keep(Reference, Kept) ->
+    receive
+        {Reference, What, Group, Members} ->
+            keep(Reference, [{What, Group, length(Members)} | Kept]);
+        {notices, Pid} ->
+            Pid ! {notices, lists:reverse(Kept)},
+            keep(Reference, Kept)
+    end.
+
+notices() ->
+    watcher ! {notices, self()},
+    receive {notices, Notices} -> Notices end.
