@@ -13,5 +13,6 @@ all() ->
         comparison_behaviours:cases(),
         comparison_monitors:cases(),
         comparison_remote:cases(),
-        comparison_processes:cases()
+        comparison_processes:cases(),
+        comparison_groups:cases()
     ]).

@@ -13,11 +13,18 @@ init(System) ->
 
 handle_call({echo, Term}, _From, System) ->
     {reply, Term, System};
+handle_call({member, Group}, _From, System) ->
+    {ok, Pid} = start(process, name()),
+    ok = (System:pg()):join(comparison, Group, Pid),
+    {reply, System:reference(Pid), System};
 handle_call({start, Kind}, _From, System) ->
-    % Processes of an earlier run may still be there.
-    Name = list_to_atom("fixture_" ++ integer_to_list(erlang:unique_integer([positive]))),
+    Name = name(),
     {ok, Pid} = start(Kind, Name),
     {reply, {Name, System:reference(Pid)}, System}.
+
+%% Processes of an earlier run may still be there.
+name() ->
+    list_to_atom("fixture_" ++ integer_to_list(erlang:unique_integer([positive]))).
 
 handle_cast(_, State) ->
     {noreply, State}.

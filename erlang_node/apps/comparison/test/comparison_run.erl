@@ -16,10 +16,12 @@ prepare(System, Configuration, Nodes) ->
     ok = System:start(Configuration),
     ok = persistent_term:put(?MODULE, {System, Nodes}),
     {ok, _} = comparison_fixture:start(System),
+    {ok, _} = (System:pg()):start(comparison),
     ok.
 
 finish() ->
     ok = gen_server:stop(fixture),
+    ok = gen_server:stop(comparison),
     (system()):stop().
 
 roles() -> element(2, persistent_term:get(?MODULE)).

@@ -13,8 +13,8 @@
 %%% As in `pg', there is none beyond convergence: a change is broadcast, and once per
 %%% `heartbeat_interval' a node compares what it knows with one neighbour, which repairs what was
 %%% lost. Members of a node that is lost or restarts disappear when that is noticed. When the
-%%% runtime of the own node restarts, the scope ends with `{shutdown, runtime_restarted}' and its supervisor
-%%% starts it again, without members.
+%%% runtime of the own node restarts, the scope ends with `{shutdown, runtime_restarted}' and its
+%%% supervisor starts it again, without members.
 -module(partisan_pg).
 -behaviour(gen_server).
 
@@ -59,7 +59,7 @@ start_link(Scope) ->
     gen_server:start_link({local, Scope}, ?MODULE, Scope, []).
 
 %% @doc Adds processes of this node to a group; a process may be in it several times. Fails with
-%% `{nolocal, Other}' for anything else.
+%% `{nolocal, Member}' for one of another node.
 -spec join(scope(), group(), pid() | [pid()]) -> ok.
 join(Scope, Group, Pid) when is_pid(Pid) ->
     join(Scope, Group, [Pid]);
@@ -234,8 +234,8 @@ kept(Pid, Own, Joined) ->
 are_local(Pids) when is_list(Pids) ->
     _ = [error({nolocal, Pid}) || Pid <- Pids, not is_pid(Pid)],
     ok;
-are_local(Other) ->
-    error({nolocal, Other}).
+are_local(Reference) when is_tuple(Reference) ->
+    error({nolocal, Reference}).
 
 ended(Pid, #state{joined = Joined} = State) ->
     lists:foldl(fun(Group, S) -> left(Group, [Pid], S) end, State, groups_of(Pid, Joined)).

@@ -1,0 +1,155 @@
+%%% Cases: process groups.
+-module(comparison_groups).
+
+-export([cases/0]).
+
+-import(comparison_run, [b/0, c/0]).
+
+-define(SCOPE, comparison).
+
+cases() ->
+    own() ++ others() ++ losses().
+
+own() ->
+    [
+        {"pg:join/3", Title, Kind, fun(S) -> Run(S:pg(), {Title, make_ref()}) end}
+     || {Title, Kind, Run} <- [
+            {"its value, and the members", ok, fun(Pg, Group) ->
+                {Pg:join(?SCOPE, Group, self()), Pg:get_members(?SCOPE, Group)}
+            end},
+            {"twice: twice a member", ok, fun(Pg, Group) ->
+                ok = Pg:join(?SCOPE, Group, self()),
+                ok = Pg:join(?SCOPE, Group, self()),
+                Pg:get_members(?SCOPE, Group)
+            end},
+            {"several processes", ok, fun(Pg, Group) ->
+                Other = spawn(fun() -> receive never -> ok end end),
+                ok = Pg:join(?SCOPE, Group, [self(), Other]),
+                length(Pg:get_members(?SCOPE, Group))
+            end},
+            {"no processes", ok, fun(Pg, Group) ->
+                {Pg:join(?SCOPE, Group, []), Pg:get_members(?SCOPE, Group)}
+            end},
+            {"no process", error, fun(Pg, Group) -> Pg:join(?SCOPE, Group, process) end},
+            {"no process in a list", error, fun(Pg, Group) -> Pg:join(?SCOPE, Group, [1]) end},
+            {"a scope that does not exist", error, fun(Pg, Group) ->
+                Pg:join(absent, Group, self())
+            end}
+        ]
+    ] ++
+        [
+            {"pg:leave/3", Title, Kind, fun(S) -> Run(S:pg(), {Title, make_ref()}) end}
+         || {Title, Kind, Run} <- [
+                {"of a member", ok, fun(Pg, Group) ->
+                    ok = Pg:join(?SCOPE, Group, self()),
+                    {Pg:leave(?SCOPE, Group, self()), Pg:get_members(?SCOPE, Group)}
+                end},
+                {"of one that has joined twice", ok, fun(Pg, Group) ->
+                    ok = Pg:join(?SCOPE, Group, [self(), self()]),
+                    {Pg:leave(?SCOPE, Group, self()), Pg:get_members(?SCOPE, Group)}
+                end},
+                {"of no member", error, fun(Pg, Group) -> Pg:leave(?SCOPE, Group, self()) end},
+                {"of a member and of none", error, fun(Pg, Group) ->
+                    ok = Pg:join(?SCOPE, Group, self()),
+                    Other = spawn(fun() -> receive never -> ok end end),
+                    {Pg:leave(?SCOPE, Group, [Other, self()]), Pg:get_members(?SCOPE, Group)}
+                end},
+                {"twice", error, fun(Pg, Group) ->
+                    ok = Pg:join(?SCOPE, Group, self()),
+                    {Pg:leave(?SCOPE, Group, self()), Pg:leave(?SCOPE, Group, self())}
+                end},
+                {"no process", error, fun(Pg, Group) -> Pg:leave(?SCOPE, Group, process) end}
+            ]
+        ] ++
+        [
+            {"pg:get_members/2", "of a group without members", error, fun(S) ->
+                (S:pg()):get_members(?SCOPE, make_ref())
+            end},
+            {"pg:get_local_members/2", "of a group", ok, fun(S) ->
+                Group = {local, make_ref()},
+                ok = (S:pg()):join(?SCOPE, Group, self()),
+                (S:pg()):get_local_members(?SCOPE, Group) =:= [self()]
+            end},
+            {"pg:get_local_members/2", "of a group without members", error, fun(S) ->
+                (S:pg()):get_local_members(?SCOPE, make_ref())
+            end},
+            {"pg:which_groups/1", "has a group with members alone", ok, fun(S) ->
+                [Group, Other] = [{which, N, make_ref()} || N <- [1, 2]],
+                ok = (S:pg()):join(?SCOPE, Group, self()),
+                ok = (S:pg()):join(?SCOPE, Other, self()),
+                ok = (S:pg()):leave(?SCOPE, Other, self()),
+                Groups = (S:pg()):which_groups(?SCOPE),
+                [lists:member(G, Groups) || G <- [Group, Other]]
+            end},
+            {"pg:monitor_scope/1", "joins and leaves", ok, fun(S) ->
+                Group = {watched, make_ref()},
+                {Reference, _} = (S:pg()):monitor_scope(?SCOPE),
+                ok = (S:pg()):join(?SCOPE, Group, self()),
+                ok = (S:pg()):leave(?SCOPE, Group, self()),
+                [receive {Reference, What, Group, Who} -> {What, Who} end || _ <- [1, 2]]
+            end},
+            {"pg:demonitor/2", "of a scope", ok, fun(S) ->
+                {Reference, _} = (S:pg()):monitor_scope(?SCOPE),
+                (S:pg()):demonitor(?SCOPE, Reference)
+            end},
+            {"pg:demonitor/2", "of what is not monitored", error, fun(S) ->
+                (S:pg()):demonitor(?SCOPE, make_ref())
+            end}
+        ].
+
+others() ->
+    [
+        {"pg:get_members/2", "a member on another node gets a message", ok, fun(S) ->
+            Group = group(),
+            _ = S:call({fixture, b()}, {member, Group}, 20000),
+            [Member] = members(S, Group, 1),
+            _ = S:send(Member, hello),
+            _ = S:send(Member, {seen, S:own(), tag}),
+            receive {tag, Seen} -> Seen end
+        end},
+        {"pg:get_members/2", "members on two nodes", ok, fun(S) ->
+            Group = group(),
+            _ = [S:call({fixture, Node}, {member, Group}, 20000) || Node <- [b(), c()]],
+            members(S, Group, 2)
+        end},
+        {"pg:get_local_members/2", "a member on another node is not local", ok, fun(S) ->
+            Group = group(),
+            _ = S:call({fixture, b()}, {member, Group}, 20000),
+            _ = members(S, Group, 1),
+            (S:pg()):get_local_members(?SCOPE, Group)
+        end},
+        {"pg:get_members/2", "a member on another node ends", error, fun(S) ->
+            Group = group(),
+            Member = S:call({fixture, b()}, {member, Group}, 20000),
+            _ = members(S, Group, 1),
+            _ = S:send(Member, {stop, oops}),
+            members(S, Group, 0)
+        end},
+        {"pg:leave/3", "of a member on another node", error, fun(S) ->
+            Group = group(),
+            Member = S:call({fixture, b()}, {member, Group}, 20000),
+            (S:pg()):leave(?SCOPE, Group, Member)
+        end}
+    ].
+
+losses() ->
+    [
+        {"pg:get_members/2", "the node of a member is killed", loss, fun(S, Node, Ready) ->
+            Group = group(),
+            _ = S:call({fixture, Node}, {member, Group}, 20000),
+            _ = members(S, Group, 1),
+            Ready(),
+            members(S, Group, 0)
+        end}
+    ].
+
+%% Of one case alone.
+group() ->
+    {group, erlang:unique_integer()}.
+
+%% The members of a group once there are so many.
+members(S, Group, Count) ->
+    case (S:pg()):get_members(?SCOPE, Group) of
+        Members when length(Members) =:= Count -> Members;
+        _ -> receive after 20 -> members(S, Group, Count) end
+    end.
