@@ -1,5 +1,5 @@
 %%% @doc A process for each request: interprets {@link ring_request}, {@link ring_call} or {@link
-%%% ring_repair}, and ends with the result.
+%%% ring_repair}, and sends the result to the caller.
 %%%
 %%% A process of its own, so that late answers do not reach the caller, and a request whose caller
 %%% ends goes on. A full connection does not keep it from asking other nodes.
@@ -24,11 +24,16 @@
 %% @doc Runs a request for a partition to its end, with these arguments of its module's `new'.
 -spec call(ring_table:ring(), protocol(), ring_view:partition(), [term()]) -> Result :: term().
 call(Ring, Protocol, Partition, Arguments) ->
-    Run = fun() -> exit({?MODULE, run(Ring, Protocol, Partition, Arguments)}) end,
-    {Pid, Monitor} = spawn_monitor(Run),
+    Caller = self(),
+    {Pid, Monitor} = spawn_monitor(fun() ->
+        Caller ! {self(), run(Ring, Protocol, Partition, Arguments)}
+    end),
     receive
-        {'DOWN', Monitor, process, Pid, {?MODULE, Result}} -> Result;
-        {'DOWN', Monitor, process, Pid, Reason} -> error(Reason)
+        {Pid, Result} ->
+            true = demonitor(Monitor, [flush]),
+            Result;
+        {'DOWN', Monitor, process, Pid, Reason} ->
+            error(Reason)
     end.
 
 %% @doc Starts a request without waiting for its end.
