@@ -31,6 +31,7 @@ mesh_test_() ->
                 {"no member speaks for another", fun impersonation/1},
                 {"a name means its present process", fun known/1},
                 {"OTP's system messages are not accepted from other nodes", fun local/1},
+        {"handlers of events are not added", fun event_handlers/1},
                 {"functions are executed only of allowed modules", fun execution/1}
             ]
         ]
@@ -207,6 +208,7 @@ local([A, B, _]) ->
         {system, {self(), make_ref()}, get_state},
         {'$gen_call', {self(), stop}, stop},
         {'EXIT', self(), killed},
+        {self(), {self(), make_ref()}, {add_handler, init, []}},
         {partisan, {neighbour_down, name(A)}}
     ],
     [ok = call(A, partisan, forward, [name(B), sink, M]) || M <- Messages],
@@ -214,6 +216,15 @@ local([A, B, _]) ->
     ?assertEqual([last], call(B, partisan_test_sink, take, [sink, 1])),
     ?assertEqual(Before + length(Messages), dropped(B)),
     ok = call(B, partisan_test_sink, stop, [sink]).
+
+%% A handler is any module, whose init/1 runs.
+event_handlers([A, B, _]) ->
+    {ok, _} = call(B, gen_event, start, [{local, events}]),
+    Add = {self(), {self(), make_ref()}, {add_handler, partisan_test_handler, []}},
+    ok = call(A, partisan, forward, [name(B), events, Add]),
+    ok = call(A, partisan, forward, [name(B), events, {notify, hello}, #{ack => true}]),
+    ?assertEqual([], call(B, gen_event, which_handlers, [events])),
+    ok = call(B, gen_event, stop, [events]).
 
 execution([A, B, _]) ->
     ?assertEqual({not_allowed, init}, refusal(A, B, init, stop, [])),

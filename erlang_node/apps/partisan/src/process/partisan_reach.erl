@@ -159,6 +159,11 @@ is_local({partisan, _}) -> true;
 is_local({system, _, _}) -> true;
 is_local({'EXIT', _, _}) -> true;
 is_local({'$gen_call', _, _}) -> true;
+%% A call of `gen_event', which may start any module as a handler.
+is_local({_, {_, _}, Request}) when is_tuple(Request), tuple_size(Request) > 0 ->
+    lists:member(element(1, Request), [
+        add_handler, add_sup_handler, delete_handler, swap_handler, swap_sup_handler
+    ]);
 is_local(_) -> false.
 
 %% Deciding is slow and takes a signal to the process, and refused messages may come in a flood.
