@@ -169,14 +169,14 @@ await({Proxy, Monitor}, Timeout) ->
         {exit, timeout}
     end.
 
+-dialyzer({no_return, spawn_local/3}).
 %% For a callee whose process it becomes.
 spawn_local(Callee, Request, Timeout) ->
-    spawn_monitor(fun() ->
-        case local(Callee, Request, Timeout) of
-            {ok, Reply} -> exit({?MODULE, Reply});
-            {exit, Reason} -> exit(Reason)
-        end
-    end).
+    spawn_monitor(fun() -> ended(local(Callee, Request, Timeout)) end).
+
+-spec ended(result()) -> no_return().
+ended({ok, Reply}) -> exit({?MODULE, Reply});
+ended({exit, Reason}) -> exit(Reason).
 
 start_remote(Node, Callee, Request, Timeout, Options) ->
     Caller = self(),

@@ -161,16 +161,21 @@ run(Mode, Work) ->
         _ -> partisan_spawned:start(Mode, Work)
     end.
 
+-dialyzer({no_return, result_of/1}).
 %% Ends with this process, which is killed when the call is cancelled.
 result_of(Work) ->
     false = process_flag(trap_exit, true),
-    Runner = spawn_link(fun() -> exit({?MODULE, outcome(Work)}) end),
+    Runner = spawn_link(fun() -> ended(outcome(Work)) end),
     receive
         {'EXIT', Runner, {?MODULE, Outcome}} -> Outcome;
         {'EXIT', Runner, Reason} -> {signalled, Reason};
         % By a caller on this node.
         {partisan_call, abandon} -> exit(abandoned)
     end.
+
+-spec ended(outcome()) -> no_return().
+ended(Outcome) ->
+    exit({?MODULE, Outcome}).
 
 outcome(Work) ->
     try

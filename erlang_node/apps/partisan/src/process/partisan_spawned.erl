@@ -115,6 +115,7 @@ unlink(Process) ->
 
 %% On the node of the process.
 
+-dialyzer({no_return, start/2}).
 %% @doc Starts a process for another node.
 -spec start(mode(), fun(() -> term())) -> {ok, t()}.
 start(spawn, Work) ->
@@ -235,11 +236,13 @@ signal(Pid, Process, Reason) ->
     end.
 
 %% Without the monitor of its own, for which it is monitored too.
+-spec ended(reference(), Reason :: term()) -> no_return().
 ended(Monitor, Reason) ->
     _ = partisan_remote:demonitor(Monitor),
     ended(Reason).
 
 %% Ends with that reason once the other node monitors this process.
+-spec ended(Reason :: term()) -> no_return().
 ended(Reason) ->
     await_monitor(?HEARTBEATS * partisan_config:get(heartbeat_interval)),
     exit(Reason).
