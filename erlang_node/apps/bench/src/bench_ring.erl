@@ -55,7 +55,7 @@
     payload :: binary(),
     figures :: counters:counters_ref(),
     latency :: bench_histogram:t(),
-    number :: pos_integer(),
+    number :: non_neg_integer(),
     until :: integer()
 }).
 
