@@ -176,7 +176,7 @@ def rings(*, quick: bool) -> list[Cell]:
 
 
 def _quick_seconds(cell: Cell) -> int:
-    """Long enough for requests that cross a slow network to end, not only those of a node itself."""
+    """Long enough for requests over a slow network to end, not only those within a node."""
     return 12 if cell.rtt_ms > 1 and cell.payload >= MB else 4
 
 
