@@ -13,10 +13,10 @@ OTP ?= 27
 export PYTHONUNBUFFERED := 1
 
 # Makes $(1) and $(2) at the same time, where one mostly waits. $(2) shows as it runs, $(1) at its
-# end: three lines, or all of build/results/$(3).log when it fails. $(4) begins the command of $(1).
+# end: three lines, or all of build/results/$(3).log when it fails.
 define together
 	@mkdir -p build/results; log=build/results/$(3).log; \
-	    { $(4) $(MAKE) --no-print-directory $(1) > $$log 2>&1 || \
+	    { $(MAKE) --no-print-directory $(1) > $$log 2>&1 || \
 	        { echo "make $(1) has failed: $$log"; exit 1; }; } & other=$$!; \
 	    ok=0; $(MAKE) --no-print-directory $(2) || ok=$$?; \
 	    wait $$other || { ok=$$?; cat $$log; }; tail -n 3 $$log; exit $$ok
@@ -37,8 +37,7 @@ down: bootstrap ## Remove everything that `make demo` made
 	$(PY) -m scale_tests demo down
 
 .PHONY: test
-test: bootstrap lint ## Every check and every test, on a real Kubernetes included
-	$(call together,unit,e2e,unit,nice)
+test: bootstrap lint unit e2e ## Every check and every test, on a real Kubernetes included
 
 .PHONY: test-fast
 test-fast: export QUICK = 1

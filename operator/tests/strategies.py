@@ -21,7 +21,7 @@ overlays = st.one_of(
     st.just({"kind": "FullMesh", "fullMesh": {"allowLarge": True}}),
     st.just({"kind": "ClientServer", "clientServer": {"servers": 1}}),
     st.just({"kind": "PublishSubscribe"}),
-    st.just({"kind": "Custom", "custom": {"module": "ring"}}),
+    st.just({"kind": "Custom", "custom": {"module": "circle"}}),
     st.sampled_from(["XBot", "ScampV1", "ScampV2", "HiScamp", "Cyclon"]).map(
         lambda kind: {"kind": kind}
     ),

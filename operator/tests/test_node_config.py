@@ -116,9 +116,9 @@ def test_a_custom_workload_in_the_node_config() -> None:
         (
             {
                 "kind": "Custom",
-                "custom": {"module": "ring", "parameters": [{"name": "period", "value": 500}]},
+                "custom": {"module": "circle", "parameters": [{"name": "period", "value": 500}]},
             },
-            "{ring,#{period => 500}}",
+            "{circle,#{period => 500}}",
         ),
         (
             {"kind": "XBot", "xBot": {"activeMax": 5, "scan": 3, "optimisationInterval": "2s"}},

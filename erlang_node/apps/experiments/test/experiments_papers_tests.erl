@@ -19,8 +19,10 @@ every_experiment_reports_test_() ->
      || Name <- experiments_papers:names()
     ].
 
-same_seed_same_cells_test() ->
-    ?assertEqual(cells(hyparview, 60, 4), cells(hyparview, 60, 4)).
+same_seed_same_cells_test_() ->
+    {timeout, 60, fun() ->
+        ?assertEqual(cells(hyparview, 60, 4), cells(hyparview, 60, 4))
+    end}.
 
 hyparview_outlives_cyclon_and_scamp_test_() ->
     {timeout, 120,

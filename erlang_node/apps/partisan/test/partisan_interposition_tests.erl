@@ -203,8 +203,8 @@ bounded(A, B) ->
 %% The setter is the process of this call.
 ends(A, B) ->
     ok = set(A, [
-        (rule(drop, #{message => m}))#{until => 200},
-        #{name => <<"later">>, action => drop, match => #{message => other}, until => 400}
+        (rule(drop, #{message => m}))#{until => 1500},
+        #{name => <<"later">>, action => drop, match => #{message => other}, until => 3000}
     ]),
     ?assertEqual([], through(A, B, [{m, 1}])),
     ok = await(fun() -> length(call(A, ?M, rules, [])) =:= 1 end),

@@ -31,7 +31,7 @@ start() ->
         partisan_test_cluster:configuration(Net, I, #{
             name => <<"ads-", (integer_to_binary(I - 1))/binary>>,
             cluster => <<"ads">>,
-            overlay => {ring, #{period => 500}}
+            overlay => {circle, #{period => 500}}
         })
      || I <- [1, 2, 3]
     ],
@@ -69,7 +69,7 @@ prop_ring() ->
         {Seed, Crashed, Left, Parts},
         {integer(1, 1 bsl 30), victims(), victims(), integer(1, 3)},
         begin
-            Sim0 = simulator:new(#{seed => Seed, seeds => ?SEEDS, overlay => {ring, #{}}}),
+            Sim0 = simulator:new(#{seed => Seed, seeds => ?SEEDS, overlay => {circle, #{}}}),
             Sim1 = lists:foldl(fun simulator:start/2, Sim0, lists:seq(1, ?NODES)),
             Sim2 = simulator:crash(Crashed, simulator:run(20000, Sim1)),
             Sim3 = simulator:cut(fun(Index) -> Index rem Parts end, Sim2),

@@ -11,29 +11,35 @@ written_and_read_test() ->
         ?assert(filelib:file_size(File) < 1024)
     end).
 
-a_model_fits_too_test() ->
-    in_directory(fun(Directory) ->
-        {ok, File} = verify_counterexample:write(Directory, store()),
-        ?assertEqual({ok, store()}, verify_counterexample:read(File)),
-        ?assert(filelib:file_size(File) < 1024)
-    end).
+a_model_fits_too_test_() ->
+    {timeout, 60, fun() ->
+        in_directory(fun(Directory) ->
+            {ok, File} = verify_counterexample:write(Directory, store()),
+            ?assertEqual({ok, store()}, verify_counterexample:read(File)),
+            ?assert(filelib:file_size(File) < 1024)
+        end)
+    end}.
 
-text_is_that_of_the_slides_test() ->
-    ?assertEqual(
-        <<
-            "fault omission n1 n3 precommit\n"
-            "fault omission n1 n2 abort\n"
-            "n1 broadcast value : FAIL, {n1,1}\n"
-            "final : FAIL, aborted, but committed at n2\n"
-        >>,
-        unicode:characters_to_binary(verify_counterexample:text(commit()))
-    ).
+text_is_that_of_the_slides_test_() ->
+    {timeout, 60, fun() ->
+        ?assertEqual(
+            <<
+                "fault omission n1 n3 precommit\n"
+                "fault omission n1 n2 abort\n"
+                "n1 broadcast value : FAIL, {n1,1}\n"
+                "final : FAIL, aborted, but committed at n2\n"
+            >>,
+            unicode:characters_to_binary(verify_counterexample:text(commit()))
+        )
+    end}.
 
-identical_each_time_test() ->
-    [
-        ?assertMatch(#{same := true, unmet := []}, verify_replay:run(Counterexample))
-     || Counterexample <- [commit(), store()], _ <- lists:seq(1, 100)
-    ].
+identical_each_time_test_() ->
+    {timeout, 60, fun() ->
+        [
+            ?assertMatch(#{same := true, unmet := []}, verify_replay:run(Counterexample))
+         || Counterexample <- [commit(), store()], _ <- lists:seq(1, 100)
+        ]
+    end}.
 
 %% The digest of one release of OTP is that of another: this one was found on OTP 25.
 equal_on_all_releases_test() ->
