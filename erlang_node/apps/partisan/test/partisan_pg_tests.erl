@@ -40,8 +40,31 @@ change({leave, Name, Group, Number}, Replicas) ->
     Replicas#{Name := partisan_groups:leave(Group, [{Name, Number}], View)};
 change({hear, To, From}, Replicas) ->
     #{To := View, From := Other} = Replicas,
-    Entries = partisan_groups:newer(partisan_groups:digest(View), Other),
-    Replicas#{To := partisan_groups:merge(Entries, View)}.
+    Replicas#{To := hear(Other, View)}.
+
+hear(Other, View) ->
+    partisan_groups:merge(partisan_groups:newer(partisan_groups:digest(View), Other), View).
+
+%% Two nodes that notice a loss one after the other would bring it back to each other for ever.
+lost_test() ->
+    Name = <<"c">>,
+    Lost = partisan_groups:join(g, [{Name, 1}], partisan_groups:new(Name, 1)),
+    Late = partisan_groups:merge(partisan_groups:own(Lost), partisan_groups:new(<<"b">>, 1)),
+    Early = partisan_groups:merge(partisan_groups:own(Lost), partisan_groups:new(<<"a">>, 1)),
+    Noticed = partisan_groups:lost(Name, Early),
+    Members = fun(Heard, View) -> partisan_groups:members(g, hear(Heard, View)) end,
+    ?assertEqual([], Members(Late, Noticed)),
+    % A change shows that it lives, as does a restart.
+    Changed = partisan_groups:join(g, [{Name, 2}], Lost),
+    ?assertEqual([{Name, 2}, {Name, 1}], Members(Changed, Noticed)),
+    Restarted = partisan_groups:join(g, [{Name, 3}], partisan_groups:new(Name, 2)),
+    ?assertEqual([{Name, 3}], Members(Restarted, Noticed)),
+    % One that was not lost, and changes nothing, is back in the end.
+    Rounds = fun(Count) ->
+        lists:foldl(fun(_, V) -> partisan_groups:round(V) end, Noticed, lists:seq(1, Count))
+    end,
+    ?assertEqual([], Members(Lost, Rounds(9))),
+    ?assertEqual([{Name, 1}], Members(Lost, Rounds(10))).
 
 nodes_test_() ->
     Star = #{

@@ -12,7 +12,8 @@
 %%% == Consistency ==
 %%% As in `pg', there is none beyond convergence: a change is broadcast, and once per
 %%% `heartbeat_interval' a node compares what it knows with one neighbour, which repairs what was
-%%% lost. Members of a node that is lost or restarts disappear when that is noticed. When the
+%%% lost. Members of a node that is lost or restarts disappear when that is noticed; if it was not
+%%% lost after all, they are back after ten heartbeats, or its next change. When the
 %%% runtime of the own node restarts, the scope ends with `{shutdown, runtime_restarted}' and its
 %%% supervisor starts it again, without members.
 -module(partisan_pg).
@@ -32,6 +33,13 @@
 -export([handle_call/3]).
 -export([handle_cast/2]).
 -export([handle_info/2]).
+
+%% What `demonitor/2' returns for what is no monitor of a scope: as the `pg' of the release.
+-if(?OTP_RELEASE >= 29).
+-define(NOT_MONITORED, ok).
+-else.
+-define(NOT_MONITORED, false).
+-endif.
 
 -type scope() :: atom().
 -type group() :: partisan_groups:group().
@@ -96,7 +104,8 @@ which_groups(Scope) ->
 monitor_scope(Scope) ->
     gen_server:call(Scope, {monitor, self()}, infinity).
 
-%% @doc Ends the notifications; none remains in the mailbox. `false' if there are none.
+%% @doc Ends the notifications; none remains in the mailbox. `false' if there are none;
+%% on OTP 29, as in its `pg', also `ok'.
 -spec demonitor(scope(), reference()) -> ok | false.
 demonitor(Scope, Reference) ->
     Ended = gen_server:call(Scope, {demonitor, Reference}, infinity),
@@ -143,7 +152,7 @@ handle_call({demonitor, Reference}, _From, #state{watchers = Watchers} = State) 
             true = erlang:demonitor(Reference, [flush]),
             {reply, ok, State#state{watchers = maps:remove(Reference, Watchers)}};
         false ->
-            {reply, false, State}
+            {reply, ?NOT_MONITORED, State}
     end;
 handle_call(Unknown, _From, State) ->
     {reply, partisan_stray:call(Unknown), State}.
@@ -174,10 +183,10 @@ handle_info({?MODULE, digest, From, Digest, Answer}, #state{groups = Groups} = S
     end,
     _ = [send(From, digest(false, State), State) || Answer],
     {noreply, State};
-handle_info(compare, State) ->
+handle_info(compare, #state{groups = Groups} = State) ->
     ok = compare_later(),
     ok = compare(State),
-    {noreply, State};
+    {noreply, State#state{groups = partisan_groups:round(Groups)}};
 handle_info({nodedown, Node}, #state{groups = Groups, watched = Watched} = State) ->
     Forgotten = State#state{watched = lists:delete(Node, Watched)},
     {noreply, changed(partisan_groups:lost(Node, Groups), Forgotten)};
