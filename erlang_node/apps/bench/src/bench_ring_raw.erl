@@ -56,7 +56,7 @@ self() ->
     ring_state:member(), atom(), ring_transport:lane(), term(), term(), ring_transport:busy()
 ) -> ok | {error, busy | inet:posix() | closed}.
 send(Node, Receiver, Lane, Key, Message, Busy) ->
-    Sockets = persistent_term:get({?MODULE, Node, channel(Lane)}),
+    Sockets = persistent_term:get({?MODULE, Node, ring_partisan:channel(Lane)}),
     Socket = element(1 + erlang:phash2(Key, tuple_size(Sockets)), Sockets),
     case Busy =:= error andalso is_full(Socket) of
         true -> {error, busy};
@@ -73,10 +73,6 @@ monitor(_Node) ->
 is_full(Socket) ->
     {ok, [{send_pend, Waiting}]} = inet:getstat(Socket, [send_pend]),
     Waiting >= ?ROOM_BYTES.
-
-channel(request) -> vnode;
-channel(handoff) -> handoff;
-channel(gossip) -> default.
 
 received(Frame) ->
     {ok, {Receiver, Message}} = partisan_term:decode(Frame),

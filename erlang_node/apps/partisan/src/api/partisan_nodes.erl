@@ -105,7 +105,7 @@ disconnect(Node) ->
 -spec sync_join(partisan_peer:t(), timeout()) -> ok | {error, timeout}.
 sync_join(#{name := Name} = Peer, Timeout) ->
     ok = partisan:join([Peer]),
-    await_member(Name, deadline(Timeout)).
+    await_member(Name, partisan_deadline:new(Timeout)).
 
 %% @doc Makes a node leave the overlay: this one, or one that allows {@link partisan_control}. It
 %% returns when the node has the order. A lost node gets none: the overlay forgets it by itself.
@@ -146,12 +146,9 @@ hook(When, Node, Fun, Options) ->
         end,
     partisan_events_server:subscribe({When, Node, maps:get(channel, Options, any), Call}).
 
-deadline(infinity) -> infinity;
-deadline(Timeout) -> erlang:monotonic_time(millisecond) + Timeout.
-
 await_member(Name, Deadline) ->
     IsMember = partisan:joined() andalso lists:member(Name, partisan:members()),
-    case IsMember orelse erlang:monotonic_time(millisecond) >= Deadline of
+    case IsMember orelse partisan_deadline:remaining(Deadline) =:= 0 of
         true when IsMember -> ok;
         true -> {error, timeout};
         false -> receive after ?CHECK -> await_member(Name, Deadline) end

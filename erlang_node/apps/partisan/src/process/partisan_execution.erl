@@ -49,11 +49,11 @@ call(Node, Mode, Work, Timeout) ->
 -spec call_all([partisan_peer:name()], work(), timeout()) ->
     [{ok, outcome()} | {error, failure()}].
 call_all(Nodes, Work, Timeout) ->
-    Deadline = deadline(Timeout),
+    Deadline = partisan_deadline:new(Timeout),
     Started = [start(Node, Work, Timeout) || Node <- Nodes],
     lists:map(
         fun(Execution) ->
-            case await(Execution, remaining(Deadline)) of
+            case await(Execution, partisan_deadline:remaining(Deadline)) of
                 no_answer ->
                     ok = abandon(Execution),
                     {error, timeout};
@@ -120,12 +120,6 @@ module({Module, _Function, _Arguments}) ->
 module(Fun) when is_function(Fun, 0) ->
     {module, Module} = erlang:fun_info(Fun, module),
     Module.
-
-deadline(infinity) -> infinity;
-deadline(Timeout) -> erlang:monotonic_time(millisecond) + Timeout.
-
-remaining(infinity) -> infinity;
-remaining(Deadline) -> max(0, Deadline - erlang:monotonic_time(millisecond)).
 
 encoded(Mode, Work) ->
     Encoded = iolist_to_binary(partisan_term:encode({Mode, inner(Work)})),

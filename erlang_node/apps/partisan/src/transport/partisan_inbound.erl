@@ -64,12 +64,12 @@ start_link(ListenSocket) ->
 finish(Connections, Timeout) ->
     Monitors = [{Connection, monitor(process, Connection)} || Connection <- Connections],
     lists:foreach(fun(Connection) -> Connection ! finish end, Connections),
-    Deadline = deadline(Timeout),
+    Deadline = partisan_deadline:new(Timeout),
     lists:foreach(
         fun({Connection, Monitor}) ->
             receive
                 {'DOWN', Monitor, process, Connection, _} -> ok
-            after remaining(Deadline) ->
+            after partisan_deadline:remaining(Deadline) ->
                 true = exit(Connection, kill),
                 receive
                     {'DOWN', Monitor, process, Connection, _} -> ok
@@ -93,12 +93,6 @@ init(ListenSocket) ->
     end.
 
 %% Internals.
-
-deadline(infinity) -> infinity;
-deadline(Timeout) -> erlang:monotonic_time(millisecond) + Timeout.
-
-remaining(infinity) -> infinity;
-remaining(Deadline) -> max(0, Deadline - erlang:monotonic_time(millisecond)).
 
 handshake(Accepted) ->
     From = inet:peername(Accepted),

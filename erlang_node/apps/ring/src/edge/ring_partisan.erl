@@ -7,6 +7,7 @@
 -export([self/0]).
 -export([send/6]).
 -export([monitor/1]).
+-export([channel/1]).
 
 -compile({no_auto_import, [self/0, monitor/1]}).
 
@@ -61,8 +62,8 @@ monitor(Node) ->
         exit:_ -> ok
     end.
 
-%% Internals.
-
+%% @doc The channel of a lane.
+-spec channel(ring_transport:lane()) -> atom().
 channel(request) -> vnode;
 channel(handoff) -> handoff;
 channel(gossip) -> default.
