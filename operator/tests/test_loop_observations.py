@@ -113,6 +113,21 @@ async def test_a_child_that_a_watch_reports_is_back_at_once_and_progressing_name
     assert rig.condition("Progressing")["reason"] == "Settled"
 
 
+async def test_a_guard_deleted_while_a_pod_is_not_ready_is_back_when_all_are(rig: Rig) -> None:
+    await settle(rig)
+    serving = rig.api.objects[SLICE]["endpoints"][1]["conditions"]
+    serving["serving"] = False
+    budget = f"/apis/policy/v1{NAMESPACE}/poddisruptionbudgets/ads"
+    del rig.api.objects[budget]
+    rig.loop.wake(complete=True)
+    await rig.reconcile()
+    assert budget not in rig.api.objects
+    serving["serving"] = True
+    await rig.reconcile()
+    await rig.reconcile()
+    assert budget in rig.api.objects
+
+
 async def test_a_change_of_a_child_during_a_reconcile_is_observed_by_the_next(rig: Rig) -> None:
     await settle(rig)
     rig.loop.wake(complete=True)

@@ -90,9 +90,10 @@ class Reconciler:
         plan = reconcile.plan(cluster, desired, observation, installation)
         refused = await tools.executor.execute(cluster, plan)
         backoff = None if refused is None else self._retries.failed()
+        ready = not observation.unready(cluster)
         if observation.complete and refused is None:
-            self.coverage.completed(began)
-        if not observation.unready(cluster) and self.coverage.record_ready():
+            self.coverage.completed(began, ready=ready)
+        if ready and self.coverage.record_ready():
             self._wakeups.wake()
         findings = Findings(
             observation=observation,

@@ -132,7 +132,7 @@ def _startable(
 def _guards(
     cluster: PartisanCluster, desired: DesiredChildren, observation: Observation
 ) -> Iterator[Child]:
-    """Return the guards: none until all pods were ready once, then always."""
+    """Return the guards. They are created while all pods are ready, and are kept from then on."""
     if observation.complete:
         stands = not observation.unready(cluster)
         yield from (child for child in desired.guards if stands or child.key in observation.live)

@@ -21,6 +21,8 @@ class Coverage:
         self.was_ready = False
         """Whether all pods were ready at some time."""
 
+        self._guarded = False
+
     def make_resync_due(self) -> None:
         """Make the next observation cover children of all kinds."""
         self._complete_at = _NEVER
@@ -39,16 +41,21 @@ class Coverage:
             return Extent.ALL
         return Extent.NODES if resting and not woken else Extent.PODS
 
-    def completed(self, began: float) -> None:
-        """Record that an observation of all kinds, begun at that time, was acted on."""
+    def completed(self, began: float, *, ready: bool) -> None:
+        """Record that an observation of all kinds, begun at that time, was acted on.
+
+        `ready` is whether all pods were: if not, guards that are missing were left out.
+        """
         self._complete_at = began
+        self._guarded = ready
 
     def record_ready(self) -> bool:
-        """Record that all pods are ready; return whether they are for the first time.
+        """Record that all pods are ready; return whether guards may have been left out before.
 
-        The guards are created then, which needs a complete observation.
+        They are created by the next observation, which is complete then.
         """
-        first, self.was_ready = not self.was_ready, True
-        if first:
+        self.was_ready = True
+        left_out, self._guarded = not self._guarded, True
+        if left_out:
             self.make_resync_due()
-        return first
+        return left_out
