@@ -8,7 +8,7 @@
 -export([send_in_background/5, senders/1]).
 -export([kill/1, freeze/1, thaw/1, await/1, await/2, token/0]).
 %% On the nodes.
--export([boot/1, store/1, close_connections/0, break_connections/0]).
+-export([boot/1, store/1, close_connections/0, break_connections/0, await_connections/0]).
 -export([spawn_sender/4, count_senders/0]).
 
 -define(PORT, 7946).
@@ -144,14 +144,18 @@ close_connections() ->
 %% Closes the connections once those closed before are back: a node whose connection breaks
 %% repeatedly before it is up is treated as lost.
 break_connections() ->
+    ok = await_connections(),
+    _ = close_connections(),
+    ok.
+
+%% Waits until all connections of the overlay are up and others than at the last call.
+await_connections() ->
     Previous = persistent_term:get(?MODULE, #{}),
     ok = await(fun() ->
         Links = links(),
         lists:all(fun(Key) -> is_renewed(Key, Previous, Links) end, maps:keys(Links))
     end),
-    ok = persistent_term:put(?MODULE, links()),
-    _ = close_connections(),
-    ok.
+    persistent_term:put(?MODULE, links()).
 
 %% The connections of the overlay, to its neighbours and from them.
 links() ->

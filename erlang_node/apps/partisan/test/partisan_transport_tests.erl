@@ -144,6 +144,8 @@ order_through_breaks(A, B) ->
     [
         begin
             ok = await(fun() -> sent(A, bulk) - Start > After end),
+            % A node whose connection breaks repeatedly before it is up is treated as lost.
+            [ok = call(Each, partisan_test_cluster, await_connections, []) || Each <- [A, B]],
             ok = await(fun() -> call(Node, partisan_test_cluster, close_connections, []) > 0 end)
         end
      || {After, Node} <- [{1000, A}, {10000, B}, {20000, A}]
