@@ -70,6 +70,10 @@
     unreachable => [atom()],
     % Modules whose functions other nodes may execute here.
     remote_execution => [module()],
+    % Modules with the behaviour partisan_broadcast_handler.
+    broadcast_handlers => [module()],
+    % How often a node compares its broadcasts, and handlers their data, with a neighbour.
+    broadcast_exchange_interval => pos_integer(),
     % TLS on every connection between nodes, see partisan_tls. `server_name', the DNS name in the
     % certificates of all nodes, defaults to the name of the cluster.
     tls => none | tls()
@@ -163,6 +167,8 @@ defaults() ->
         reachable => applications,
         unreachable => [],
         remote_execution => [],
+        broadcast_handlers => [],
+        broadcast_exchange_interval => 10000,
         tls => none
     }.
 
@@ -234,6 +240,8 @@ fields() ->
         {reachable, reachable},
         {unreachable, atoms},
         {remote_execution, atoms},
+        {broadcast_handlers, handlers},
+        {broadcast_exchange_interval, positive},
         {tls, tls}
     ].
 
@@ -267,6 +275,8 @@ is_valid(reachable, Value) ->
     Value =:= applications orelse (is_list(Value) andalso lists:all(fun is_reachable/1, Value));
 is_valid(atoms, Value) ->
     is_list(Value) andalso lists:all(fun is_atom/1, Value);
+is_valid(handlers, Value) ->
+    is_list(Value) andalso lists:all(fun partisan_broadcast_handler:is_handler/1, Value);
 is_valid(tls, none) ->
     true;
 is_valid(tls, #{certfile := _, keyfile := _, cacertfile := _} = Value) ->
@@ -309,6 +319,7 @@ wanted(discovery) ->
     "interval and for dns nameservers";
 wanted(reachable) -> "applications, or a list of names and of {Name, messages}";
 wanted(atoms) -> "a list of atoms such as [my_module]";
+wanted(handlers) -> "a list of modules in the code path with all of partisan_broadcast_handler";
 wanted(tls) -> "none or #{certfile, keyfile, cacertfile => files, server_name => a binary}";
 wanted(channels) -> "a list of channels such as #{name => gossip, parallelism => 1}".
 

@@ -17,6 +17,10 @@
 -export([reconfigure/1]).
 -export([interpose/1]).
 -export([broadcast/2]).
+%% For broadcast handlers.
+-export([spread/2]).
+-export([fits/2]).
+-export([handled/1]).
 -export([subscribe/1]).
 -export([open_lane/2]).
 -export([route/1]).
@@ -90,12 +94,37 @@ dissolve() ->
     ok | {error, {too_large, Bytes :: pos_integer()}}.
 broadcast(Destination, Message) ->
     Payload = {Destination, Message},
-    Carrier = partisan_stack:carrier(partisan_config:get(name), Payload),
+    case carried(partisan_stack:carrier(partisan_config:get(name), Payload)) of
+        ok -> gen_server:call(?MODULE, {broadcast, Payload}, infinity);
+        {error, _} = Error -> Error
+    end.
+
+%% @doc Sends a change of a broadcast handler's data to the handler on every other node.
+-spec spread(partisan_plumtree:reference_to(), Data :: term()) ->
+    ok | {error, {too_large, Bytes :: pos_integer()}}.
+spread(Reference, Data) ->
+    case fits(Reference, Data) of
+        ok -> gen_server:call(?MODULE, {broadcast, Reference, Data}, infinity);
+        {error, _} = Error -> Error
+    end.
+
+%% @doc Whether a change of a handler's data may be sent.
+-spec fits(partisan_plumtree:reference_to(), Data :: term()) ->
+    ok | {error, {too_large, Bytes :: pos_integer()}}.
+fits(Reference, Data) ->
+    carried(partisan_stack:carrier(partisan_config:get(name), Reference, Data)).
+
+carried(Carrier) ->
     {Bytes, _} = partisan_frame:overlay(Carrier),
     case Bytes > partisan_config:get(message_bytes) of
         true -> {error, {too_large, Bytes}};
-        false -> gen_server:call(?MODULE, {broadcast, Payload}, infinity)
+        false -> ok
     end.
+
+%% @doc Passes on the answer of a broadcast handler.
+-spec handled(partisan_plumtree:answer()) -> ok.
+handled(Answer) ->
+    gen_server:cast(?MODULE, {handled, Answer}).
 
 %% @doc Notifies a process of neighbours from now on, beginning with the present ones.
 -spec subscribe(pid()) -> ok.
@@ -151,6 +180,7 @@ init([]) ->
         overlay => partisan_config:get(overlay),
         seeds => partisan_config:get(seeds),
         replicas => partisan_config:get(replicas),
+        broadcast => #{exchange_interval => partisan_config:get(broadcast_exchange_interval)},
         beacon_interval => partisan_config:get(heartbeat_interval)
     }),
     State = interpret(Effects, #state{stack = Stack, links = partisan_connections:new()}),
@@ -177,6 +207,8 @@ handle_call({route, Name}, From, #state{seekers = Seekers} = State) ->
     end;
 handle_call({broadcast, Payload}, _From, State) ->
     {reply, ok, run([{broadcast, Payload}], State)};
+handle_call({broadcast, Reference, Data}, _From, State) ->
+    {reply, ok, run([{broadcast, Reference, Data}], State)};
 handle_call({reconfigure, Changes}, _From, State) ->
     case changed(Changes, State) of
         {ok, Changed} -> {reply, ok, Changed};
@@ -206,6 +238,8 @@ handle_call(Unknown, _From, State) ->
 -spec handle_cast(term(), #state{}) -> {noreply, #state{}}.
 handle_cast({seek, Name}, State) ->
     {noreply, run([{find_route, Name}], State)};
+handle_cast({handled, Answer}, State) ->
+    {noreply, run([{handled, Answer}], State)};
 handle_cast(Unknown, State) ->
     ok = partisan_stray:cast(Unknown),
     {noreply, State}.
@@ -337,7 +371,9 @@ effect(dissolved, #state{timers = Timers, subscribers = Subscribers} = S) ->
     {[], S#state{timers = #{}, leaving = left}};
 effect({deliver, {Destination, Message}}, S) ->
     ok = partisan:deliver(none, Destination, Message, overlay),
-    {[], S}.
+    {[], S};
+effect({handler, Handler, Request}, S) ->
+    {[{handled, Answer} || Answer <- partisan_handlers:request(Handler, Request)], S}.
 
 %% Only the answer to the last ping counts.
 measure({ping, Sent}, Peer, State) ->

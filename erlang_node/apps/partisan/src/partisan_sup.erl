@@ -27,12 +27,14 @@ init([]) ->
     ok = partisan_ack_order:init(),
     ok = partisan_reach:init(),
     ok = partisan_spawned:init(),
+    ok = partisan_handlers:setup(),
     Flags = #{strategy => one_for_all, intensity => 3, period => 60},
     Children = [
         #{id => Module, start => {Module, start_link, []}}
      || Module <- [
             partisan_incarnation,
             partisan_interposition,
+            partisan_handlers,
             partisan_listener,
             partisan_manager,
             partisan_acks,

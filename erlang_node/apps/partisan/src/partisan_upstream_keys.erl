@@ -10,6 +10,8 @@
 %%% <li>`channels': names, `{Name, Options}', or a map of options by name;</li>
 %%% <li>`parallelism' or `parallel_connections': connections per neighbour of channels without a
 %%%     number of their own; `parallel': whether there is more than one;</li>
+%%% <li>`broadcast_mods', without upstream's own, and `exchange_tick_period': the broadcast handlers
+%%%     and the period of their exchanges;</li>
 %%% <li>`affinity': must be enabled. Messages of one sender, or of one partition key, always share a
 %%%     connection here.</li>
 %%% </ul>
@@ -30,7 +32,14 @@
 -spec converted(map()) -> {ok, map()} | {error, Description :: string()}.
 converted(Given) ->
     try
-        Steps = [fun name/1, fun address/1, fun affinity/1, fun overlay/1, fun channels/1],
+        Steps = [
+            fun name/1,
+            fun address/1,
+            fun affinity/1,
+            fun overlay/1,
+            fun broadcast/1,
+            fun channels/1
+        ],
         {ok, lists:foldl(fun(Step, Fields) -> Step(Fields) end, Given, Steps)}
     catch
         throw:{invalid, Description} -> {error, lists:flatten(Description)}
@@ -107,6 +116,13 @@ needs(Key, Kind, Parameter) ->
     invalid("~s: ~s needs names of nodes; remove it and set overlay => {~s, #{~s => [...]}}", [
         Key, Kind, Kind, Parameter
     ]).
+
+broadcast(Given) ->
+    {Modules, Fields} = taken(broadcast_mods, Given),
+    {Period, Others} = taken(exchange_tick_period, Fields),
+    Named = [{broadcast_handlers, M -- [partisan_plumtree_backend]} || {ok, M} <- [Modules]],
+    Timed = [{broadcast_exchange_interval, P} || {ok, P} <- [Period]],
+    maps:merge(maps:from_list(Named ++ Timed), Others).
 
 channels(Given) ->
     {Default, Fields} = parallelism(Given),

@@ -73,6 +73,8 @@ wrong_fields_are_named_test_() ->
             {channels, [#{name => a, acknowledged => true, monotonic => true}]},
             {channels, [#{name => a, queue_bytes => 0}]},
             {channels, [#{name => a, lanes => 2}]},
+            {broadcast_handlers, [lists]},
+            {broadcast_exchange_interval, 0},
             {colour, blue}
         ]
     ].

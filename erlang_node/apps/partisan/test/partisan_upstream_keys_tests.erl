@@ -47,6 +47,15 @@ fields_test_() ->
                         #{name => b, parallelism => 4}
                     ]
                 }},
+            {"broadcast handlers",
+                #{
+                    broadcast_mods => [partisan_plumtree_backend, partisan_test_broken],
+                    exchange_tick_period => 1000
+                },
+                #{
+                    broadcast_handlers => [partisan_test_broken],
+                    broadcast_exchange_interval => 1000
+                }},
             {"an overlay of one's own",
                 #{membership_strategy => partisan_overlay_cyclon},
                 #{overlay => {partisan_overlay_cyclon, #{}}}}

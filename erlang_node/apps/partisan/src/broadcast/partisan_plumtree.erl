@@ -6,8 +6,14 @@
 %%% spanning tree, and the lazy ones repair it.
 %%%
 %%% Delivery is exactly once per node and broadcast: messages are numbered by their origin and each
-%%% node remembers which it has ({@link partisan_received}). Payloads are kept for grafts in a store
-%%% bounded by their number.
+%%% node remembers which it has ({@link partisan_received}). Payloads are kept for grafts ({@link
+%%% partisan_kept}).
+%%%
+%%% Data of a {@link partisan_broadcast_handler} travels along the same tree. Its identifier carries
+%%% the handler's own, and the handler keeps the data in the place of this layer: it merges what
+%%% arrives, returns what is grafted, and decides whether announced data is still of interest. It
+%%% answers later, as an event, so that a slow one holds nothing up; the data is passed on before it
+%%% is merged.
 %%%
 %%% A tree reaches only nodes that are in it during the broadcast. So once per period a node
 %%% exchanges a hash of what it keeps with one of its neighbours, in turn, and if the hashes differ,
@@ -15,6 +21,8 @@
 %%% neighbour still keeps it, and spreads from there.
 %%%
 %%% A pure layer with the shape of an overlay; its neighbours are those of the overlay below.
+%%%
+%%% Longer than 300 lines: one protocol, whose tree and repair share their state.
 -module(partisan_plumtree).
 
 -export([init/1]).
@@ -22,7 +30,20 @@
 
 -import(partisan_layer, [emit/2, option/2]).
 
--type id() :: partisan_received:id().
+%% The second form is that of handlers' data.
+-type id() ::
+    partisan_received:id()
+    | {partisan_peer:name(), partisan_peer:incarnation(), pos_integer(), reference_to()}.
+%% A handler, and its identifier of the data.
+-type reference_to() :: {Handler :: module(), Key :: term()}.
+-type request() ::
+    {merge, Key :: term(), Data :: term()}
+    % Answered by `needed' or `stale'.
+    | {is_stale, Key :: term(), id()}
+    % Answered by `grafted', if the handler still has it.
+    | {graft, Key :: term(), partisan_peer:t(), id()}.
+-type answer() ::
+    {needed, id()} | {stale, id()} | {grafted, partisan_peer:t(), id(), Data :: term()}.
 
 -type msg() ::
     {gossip, id(), Round :: non_neg_integer(), Payload :: term()}
@@ -36,6 +57,9 @@
 
 -type event() ::
     {broadcast, Payload :: term()}
+    % Of a handler, which has stored the data already.
+    | {broadcast, reference_to(), Data :: term()}
+    | answer()
     | {message, partisan_peer:t(), msg()}
     | {neighbour_up, partisan_peer:t()}
     | {neighbour_down, partisan_peer:name()}
@@ -44,6 +68,7 @@
 -type effect() ::
     {send, partisan_peer:t(), msg()}
     | {deliver, Payload :: term()}
+    | {handler, Handler :: module(), request()}
     % A payload of this origin came first by way of this neighbour: a way back to the origin.
     | {heard, Origin :: partisan_peer:name(), Via :: partisan_peer:name()}
     | {start_timer, id() | exchange, pos_integer()}
@@ -63,7 +88,7 @@
     _ => _
 }.
 
--export_type([id/0, msg/0, event/0, effect/0, options/0]).
+-export_type([id/0, reference_to/0, request/0, answer/0, msg/0, event/0, effect/0, options/0]).
 
 %% In addition to the common fields of a layer.
 -opaque state() :: #{
@@ -73,8 +98,8 @@
     received := partisan_received:t(),
     % Announced and not yet received, by whom, earliest first.
     missing := #{id() => [{partisan_peer:t(), Round :: non_neg_integer()}]},
-    kept := #{id() => {Round :: non_neg_integer(), Payload :: term()}},
-    order := queue:queue(id()),
+    % The contents of handlers' data are `handler'.
+    kept := partisan_kept:t(),
     % Last neighbour compared with, while the timer of the next comparison runs.
     exchanged := idle | partisan_peer:name(),
     _ => _
@@ -93,8 +118,7 @@ init(Options) ->
         lazy => #{},
         received => partisan_received:new(),
         missing => #{},
-        kept => #{},
-        order => queue:new(),
+        kept => partisan_kept:new(),
         exchanged => idle
     }).
 
@@ -105,11 +129,13 @@ handle(Event, S) ->
 
 %% Events.
 
-event({broadcast, Payload}, #{self := Self, number := Number} = S0) ->
-    #{name := Name, incarnation := Incarnation} = Self,
-    Id = {Name, Incarnation, Number + 1},
-    S1 = receive_payload(Id, 0, Payload, S0#{number := Number + 1}),
-    push(Id, 0, Payload, Name, S1);
+event({broadcast, Payload}, S0) ->
+    {{Name, _, _} = Id, S1} = next_id(S0),
+    push(Id, 0, Payload, Name, receive_payload(Id, 0, Payload, S1));
+event({broadcast, Reference, Data}, S0) ->
+    {{Name, Incarnation, Number}, S1} = next_id(S0),
+    Id = {Name, Incarnation, Number, Reference},
+    push(Id, 0, Data, Name, received(Id, 0, Data, S1));
 event({neighbour_up, #{name := Name} = Peer}, #{eager := Eager, lazy := Lazy} = S) ->
     start_exchange(S#{eager := Eager#{Name => Peer}, lazy := maps:remove(Name, Lazy)});
 event({neighbour_down, Name}, #{eager := Eager, lazy := Lazy, missing := Missing} = S) ->
@@ -122,16 +148,26 @@ event({neighbour_down, Name}, #{eager := Eager, lazy := Lazy, missing := Missing
 event({timer, exchange}, S) ->
     exchange(S);
 event({timer, Id}, #{missing := Missing} = S) ->
-    case Missing of
-        #{Id := [{Peer, Round} | Others]} ->
-            S1 = make_eager(Peer, S#{missing := Missing#{Id := Others}}),
-            S2 = emit({start_timer, Id, option(graft_timeout, S1)}, S1),
-            emit({count, graft}, emit({send, Peer, {graft, Id, Round}}, S2));
-        #{Id := []} ->
-            % No peer left to ask: the next IHAVE starts over.
-            S#{missing := maps:remove(Id, Missing)};
-        #{} ->
-            S
+    case {Missing, Id} of
+        {#{Id := [_ | _]}, {_, _, _, {Handler, Key}}} ->
+            % It is asked again, if the answer is late.
+            S1 = emit({start_timer, Id, option(graft_timeout, S)}, S),
+            emit({handler, Handler, {is_stale, Key, Id}}, S1);
+        _ ->
+            graft(Id, S)
+    end;
+event({needed, Id}, S) ->
+    graft(Id, S);
+event({stale, Id}, S) ->
+    case is_received(Id, S) of
+        true -> S;
+        false -> received(Id, 0, none, S)
+    end;
+event({grafted, #{name := Name} = To, Id, Data}, #{eager := Eager, kept := Kept} = S) ->
+    % After a prune meanwhile, another neighbour has sent it.
+    case {partisan_kept:find(Id, Kept), Eager} of
+        {{ok, {Round, _}}, #{Name := _}} -> emit({send, To, {gossip, Id, Round, Data}}, S);
+        _ -> S
     end;
 event({message, From, {gossip, Id, Round, Payload}}, S0) ->
     case is_received(Id, S0) of
@@ -149,9 +185,13 @@ event({message, From, {ihave, Id, Round}}, S) ->
     announced(Id, Round, From, S);
 event({message, From, {graft, Id, _Round}}, #{kept := Kept} = S0) ->
     S1 = make_eager(From, S0),
-    case Kept of
-        #{Id := {Round, Payload}} -> emit({send, From, {gossip, Id, Round, Payload}}, S1);
-        #{} -> S1
+    case {partisan_kept:find(Id, Kept), Id} of
+        {{ok, _}, {_, _, _, {Handler, Key}}} ->
+            emit({handler, Handler, {graft, Key, From, Id}}, S1);
+        {{ok, {Round, Payload}}, _} ->
+            emit({send, From, {gossip, Id, Round, Payload}}, S1);
+        {error, _} ->
+            S1
     end;
 event({message, From, prune}, S) ->
     emit({count, prune}, make_lazy(From, S));
@@ -191,11 +231,11 @@ exchange(#{exchanged := Last, eager := Eager, lazy := Lazy} = S) ->
     end.
 
 digest(#{kept := Kept}) ->
-    erlang:phash2(lists:sort(maps:keys(Kept)), 1 bsl 32).
+    partisan_kept:digest(Kept).
 
 %% What we keep beyond those. An empty list is sent only if it asks for an answer.
 summarise(To, Except, Wanted, #{kept := Kept} = S) ->
-    case {[{Id, Round} || {Id, {Round, _}} <- maps:to_list(maps:without(Except, Kept))], Wanted} of
+    case {partisan_kept:others(Except, Kept), Wanted} of
         {[], final} -> S;
         {Summary, _} -> emit({count, summary}, emit({send, To, {summary, Summary, Wanted}}, S))
     end.
@@ -214,25 +254,47 @@ announced(Id, Round, From, #{missing := Missing} = S) ->
             end
     end.
 
-receive_payload(Id, Round, Payload, #{received := Received, missing := Missing} = S) ->
-    S1 = S#{
-        received := partisan_received:add(Id, Received), missing := maps:remove(Id, Missing)
-    },
-    emit({deliver, Payload}, keep(Id, Round, Payload, S1)).
+%% Asks the next of those that have announced it.
+graft(Id, #{missing := Missing} = S) ->
+    case Missing of
+        #{Id := [{Peer, Round} | Others]} ->
+            S1 = make_eager(Peer, S#{missing := Missing#{Id := Others}}),
+            S2 = emit({start_timer, Id, option(graft_timeout, S1)}, S1),
+            emit({count, graft}, emit({send, Peer, {graft, Id, Round}}, S2));
+        #{Id := []} ->
+            % No peer left to ask: the next IHAVE starts over.
+            S#{missing := maps:remove(Id, Missing)};
+        #{} ->
+            S
+    end.
+
+next_id(#{self := Self, number := Number} = S) ->
+    #{name := Name, incarnation := Incarnation} = Self,
+    {{Name, Incarnation, Number + 1}, S#{number := Number + 1}}.
+
+receive_payload(Id, Round, Payload, S) ->
+    emit(delivery(Id, Payload), received(Id, Round, Payload, S)).
+
+delivery({_, _, _, {Handler, Key}}, Data) -> {handler, Handler, {merge, Key, Data}};
+delivery(_Id, Payload) -> {deliver, Payload}.
+
+received(Id, Round, Payload, #{received := Received, missing := Missing, kept := Kept} = S) ->
+    S#{
+        received := partisan_received:add(number(Id), Received),
+        missing := maps:remove(Id, Missing),
+        kept := partisan_kept:add(Id, {Round, content(Id, Payload)}, option(kept, S), Kept)
+    }.
 
 is_received(Id, #{received := Received}) ->
-    partisan_received:contains(Id, Received).
+    partisan_received:contains(number(Id), Received).
 
-keep(Id, Round, Payload, #{kept := Kept0, order := Order0} = S) ->
-    Kept = Kept0#{Id => {Round, Payload}},
-    Order = queue:in(Id, Order0),
-    case map_size(Kept) > option(kept, S) of
-        true ->
-            {{value, Oldest}, Rest} = queue:out(Order),
-            S#{kept := maps:remove(Oldest, Kept), order := Rest};
-        false ->
-            S#{kept := Kept, order := Order}
-    end.
+number({Name, Incarnation, Number, {Handler, _Key}}) when is_atom(Handler) ->
+    {Name, Incarnation, Number};
+number(Id) ->
+    Id.
+
+content({_, _, _, _}, _Data) -> handler;
+content(_Id, Payload) -> Payload.
 
 push(Id, Round, Payload, Except, #{eager := Eager, lazy := Lazy} = S0) ->
     S1 = maps:fold(

@@ -26,6 +26,7 @@
 -export([info/1]).
 -export([topics/1]).
 -export([carrier/2]).
+-export([carrier/3]).
 
 -import(partisan_layer, [emit/2, option/2]).
 
@@ -51,6 +52,9 @@
 -type event() ::
     partisan_overlay:event()
     | {broadcast, Payload :: term()}
+    % A change of a broadcast handler's data, and a handler's answer. Only with Plumtree.
+    | {broadcast, partisan_plumtree:reference_to(), Data :: term()}
+    | {handled, partisan_plumtree:answer()}
     % Asks for the neighbour that leads to this member. Answered by `route' or `no_route'.
     | {find_route, partisan_peer:name()}
     % Change the overlay, the seeds, or the cluster size.
@@ -60,6 +64,7 @@
 -type effect() ::
     partisan_overlay:effect()
     | {deliver, Payload :: term()}
+    | {handler, module(), partisan_plumtree:request()}
     | {route, partisan_peer:name(), Neighbour :: partisan_peer:name()}
     | {no_route, partisan_peer:name()}
     | dissolved.
@@ -178,10 +183,20 @@ carrier(Name, Payload) ->
     Last = 1 bsl 64 - 1,
     {broadcast, {gossip, {Name, Last, Last}, Last, {user, Payload}}}.
 
+%% @doc The largest message in which a change of a handler's data is carried.
+-spec carrier(partisan_peer:name(), partisan_plumtree:reference_to(), Data :: term()) -> term().
+carrier(Name, Reference, Data) ->
+    Last = 1 bsl 64 - 1,
+    {broadcast, {gossip, {Name, Last, Last, Reference}, Last, Data}}.
+
 %% Events.
 
 event({broadcast, Payload}, S) ->
     broadcast({broadcast, {user, Payload}}, S);
+event({broadcast, _Reference, _Data} = Event, S) ->
+    broadcast(Event, S);
+event({handled, Answer}, S) ->
+    broadcast(Answer, S);
 event({find_route, Name}, #{overlay := Overlay, routes := Routes} = S) ->
     case partisan_overlay_switch:next_hop(Name, Overlay) of
         {ok, Neighbour} -> routes(partisan_routes:heard(Name, Neighbour, Routes), S);
@@ -378,6 +393,8 @@ broadcast_effect({deliver, {seek, Sought, Seeker}}, #{self := Self, routes := Ro
         #{name := Sought} -> routes(partisan_routes:sought(Seeker, Routes), S);
         #{} -> S
     end;
+broadcast_effect({handler, _, _} = Effect, S) ->
+    emit(Effect, S);
 broadcast_effect({heard, Origin, Via}, #{routes := Routes} = S) ->
     routes(partisan_routes:heard(Origin, Via, Routes), S).
 

@@ -84,7 +84,7 @@ warn(Subject, Format, Arguments) ->
 
 subjects() ->
     Reasons = maps:keys(fixes()),
-    [credentials, seed, message, execution, discovery] ++
+    [credentials, seed, message, execution, discovery, handler] ++
         [{Way, Reason} || Way <- [incoming, outgoing], Reason <- Reasons].
 
 slot(Time) ->
