@@ -433,13 +433,13 @@ reconcile(Name, #world{nodes = Nodes} = W) ->
     end.
 
 seat_there(Name, Index, #world{nodes = Nodes} = W) ->
-    #{Name := #node{seats = #{Index := Seat}, view = View}} = Nodes,
+    #{Name := #node{seats = #{Index := Seat}, view = View, lost = Lost}} = Nodes,
     case (module(seat, W)):duty(Seat) of
         drop ->
             drop_seat(Name, Index, W);
         renew ->
             {Incarnation, Next} = incarnation(View, W),
-            seat(Name, Index, {renew, Incarnation}, Next);
+            seat(Name, Index, {renew, Incarnation, Lost}, Next);
         keep ->
             W
     end.

@@ -29,6 +29,41 @@ campaigns() ->
         {_, _} -> ?CAMPAIGNS
     end.
 
+%% Courses in which nodes did not settle: pulls of a node that is lost took an index with them, and
+%% a node that got an index back began from copies though another one served it.
+settled_courses_test_() ->
+    [
+        {timeout, 120,
+            ?_assertMatch(#{violations := [], settled := true}, ring_campaign:run(Course))}
+     || Course <- [
+            #{
+                seed => 707,
+                faults => [
+                    {297, {delay, pull}},
+                    {318, {trap, may_go, receiver, false}},
+                    {256, {plan, 1}},
+                    {269, {plan, 1}},
+                    {299, {suspect, 0, 3}},
+                    {672, {trap, store, sender, false}},
+                    {72, heal}
+                ]
+            },
+            #{
+                seed => 4826,
+                faults => [
+                    {238, {cut, 4}},
+                    {41, {kill, 1}},
+                    {103, {plan, 1}},
+                    {380, {cut, 0}},
+                    {438, {plan, 0}},
+                    {62, {plan, 2}},
+                    {359, {kill, 3}},
+                    {505, {plan, 1}}
+                ]
+            }
+        ]
+    ].
+
 %% Any faults; PropEr looks for the fewest that do harm. Some combinations leave a partition
 %% unavailable, but none may be wrong.
 any_faults_test_() ->

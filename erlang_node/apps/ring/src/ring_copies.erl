@@ -44,8 +44,7 @@
     | {copied, partition(), index(), incarnation(), incarnation(), copied(), ring_known:t()}
     | {born, partition(), index(), incarnation(), ring_known:t()}
     | {noted, partition(), index(), incarnation(), incarnation(), ring_known:t()}.
--type copied() ::
-    {ring_handoff:serial(), ring_handoff:kind(), [ring_handoff:item()]} | again | not_serving.
+-type copied() :: ring_handoff:chunk() | again | not_serving.
 
 -record(peer, {
     % That answered last.
@@ -65,10 +64,17 @@
 }).
 
 -opaque t() :: #copies{}.
-%% Copies being given, and the ticks since the last question.
--opaque lent() :: #{
-    {partition(), index()} => {incarnation(), Idle :: non_neg_integer(), ring_handoff:sender()}
-}.
+
+-record(lent, {
+    % The sessions so far.
+    count = 0 :: non_neg_integer(),
+    % Copies being given, and the ticks since the last question.
+    given = #{} :: #{
+        {partition(), index()} => {incarnation(), Idle :: non_neg_integer(), ring_handoff:sender()}
+    }
+}).
+
+-opaque lent() :: #lent{}.
 
 -type questions() :: [{index(), message()}].
 -type result() :: {t(), Complete :: [partition()], questions()}.
@@ -127,7 +133,7 @@ knowledge({born, _, Index, Incarnation, Known}) ->
 %% @doc No copies being given.
 -spec none() -> lent().
 none() ->
-    #{}.
+    #lent{}.
 
 %% @doc Answers a question, of which `knowledge/1' has been merged to what is known.
 -spec lend(
@@ -142,7 +148,9 @@ lend({copy, P, Index, Incarnation, Serial, _}, {Self, Own}, Serving, Fold, Known
     {Copied, Next} =
         case ring_known:is_refused(Index, Incarnation, Known) of
             true -> {not_serving, Lent};
-            false -> copy(lists:member(P, Serving), {P, Index}, Incarnation, Serial, Fold, Lent)
+            false ->
+                Begin = fun(Session) -> ring_handoff:sender({Own, Session}, Fold(P)) end,
+                copy(lists:member(P, Serving), {P, Index}, Incarnation, Serial, Begin, Lent)
         end,
     {[{Index, {copied, P, Self, Own, Incarnation, Copied, Known}}], Known, Next};
 lend({born, P, Index, Incarnation, _}, {Self, Own}, _Serving, _Fold, Known, Lent) ->
@@ -158,34 +166,34 @@ lend({born, P, Index, Incarnation, _}, {Self, Own}, _Serving, _Fold, Known, Lent
 
 %% @doc Ages the copies being given by one tick, and forgets those without questions.
 -spec age(lent()) -> lent().
-age(Lent) ->
-    maps:filtermap(
+age(#lent{given = Given} = Lent) ->
+    Aged = maps:filtermap(
         fun
             (_, {_, Idle, _}) when Idle >= ?IDLE -> false;
             (_, {Incarnation, Idle, Sender}) -> {true, {Incarnation, Idle + 1, Sender}}
         end,
-        Lent
-    ).
+        Given
+    ),
+    Lent#lent{given = Aged}.
 
 %% Internals: giving a copy.
 
-copy(false, _Key, _Incarnation, _Serial, _Fold, Lent) ->
+copy(false, _Key, _Incarnation, _Serial, _Begin, Lent) ->
     {not_serving, Lent};
-copy(true, Key, Incarnation, Serial, Fold, Lent) ->
-    case Lent of
-        #{Key := {Incarnation, _, Sender}} ->
-            chunk(Key, Incarnation, Serial, Sender, Lent);
-        #{} when Serial =:= 1 ->
-            {Partition, _} = Key,
-            chunk(Key, Incarnation, Serial, ring_handoff:sender(Fold(Partition)), Lent);
-        #{} ->
+copy(true, Key, Incarnation, Serial, Begin, #lent{count = Count, given = Given} = Lent) ->
+    Pulled =
+        case Given of
+            #{Key := {Incarnation, _, Sender}} -> ring_handoff:pull(Serial, true, Sender);
+            #{} -> again
+        end,
+    case {Pulled, ring_handoff:is_first(Serial)} of
+        {{Chunk, Next}, _} ->
+            {Chunk, Lent#lent{given = Given#{Key => {Incarnation, 0, Next}}}};
+        {_, true} ->
+            {Chunk, Next} = ring_handoff:pull(Serial, true, Begin(Count)),
+            {Chunk, #lent{count = Count + 1, given = Given#{Key => {Incarnation, 0, Next}}}};
+        {_, false} ->
             {again, Lent}
-    end.
-
-chunk(Key, Incarnation, Serial, Sender, Lent) ->
-    case ring_handoff:pull(Serial, true, Sender) of
-        {{Kind, Items}, Next} -> {{Serial, Kind, Items}, Lent#{Key => {Incarnation, 0, Next}}};
-        none -> {again, Lent}
     end.
 
 %% Internals: taking a copy.

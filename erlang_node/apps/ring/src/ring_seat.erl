@@ -58,14 +58,14 @@
 }.
 
 %% `lost': the present incarnation of a node is lost. `renew': the next incarnation of a seat that
-%% is over, and whose node owns the index. `request': of a client or coordinator, which gets the
-%% answer by its reference.
+%% is over, and whose node owns the index, with the nodes that are lost. `request': of a client or
+%% coordinator, which gets the answer by its reference.
 -type event() ::
     {request, Ref :: term(), ring_view:partition(), Command :: term()}
     | {message, From :: ring_state:member(), message()}
     | {view, ring_view:t()}
     | {lost, ring_state:member()}
-    | {renew, incarnation()}
+    | {renew, incarnation(), Lost :: [ring_state:member()]}
     | tick.
 
 -type message() ::
@@ -73,7 +73,7 @@
     | {chunk, incarnation(), ring_handoff:serial(), ring_handoff:kind(), [ring_handoff:item()],
         ring_known:t()}
     | {refused, incarnation(), moved, ring_state:holder()}
-    | {refused, incarnation(), no_data | over | again}
+    | {refused, incarnation(), no_data | over | {again, ring_handoff:serial()}}
     | {find, index(), incarnation(), ring_known:t()}
     | {found, index(), incarnation(), ring_state:holder() | none, ring_known:t()}
     | {may_go, incarnation(), For :: incarnation()}
@@ -127,6 +127,8 @@
     copies = none :: none | ring_copies:t(),
     % Where the data go to.
     sender = none :: none | {ring_state:holder(), ring_handoff:sender()},
+    % Transfers begun.
+    sessions = 0 :: non_neg_integer(),
     % Partitions for which the sender has a grant, and the pull that waits for the others.
     granted = [] :: [ring_view:partition()],
     waiting = none :: none | ring_handoff:serial(),
@@ -180,15 +182,18 @@ handle({lost, Node}, _Now, #seat{sender = {{_, Node}, _}} = Seat) ->
     end;
 handle({lost, _Node}, _Now, Seat) ->
     {Seat, []};
-handle({renew, Incarnation}, _Now, #seat{sender = none, node = Node} = Seat) ->
-    Asking = Seat#seat{sender = {{Incarnation, Node}, ring_handoff:sender([])}, waiting = 1},
-    case is_serving(Seat) of
-        true -> {Asking, ask_grants(Asking)};
-        false -> lost(true, renewed(Incarnation, Seat))
+handle({renew, Incarnation, Lost}, _Now, #seat{sender = none, node = Node} = Seat) ->
+    case is_serving(Seat) andalso not is_bypassed(Incarnation, Seat) of
+        true ->
+            Begun = begin_transfer({Incarnation, Node}, [], Seat),
+            Asking = Begun#seat{waiting = ring_handoff:wanted(ring_handoff:receiver())},
+            {Asking, ask_grants(Asking)};
+        false ->
+            regain(Lost, renewed(Incarnation, Seat))
     end;
-handle({renew, Incarnation}, _Now, #seat{is_abandoned = true} = Seat) ->
+handle({renew, Incarnation, _Lost}, _Now, #seat{is_abandoned = true} = Seat) ->
     lost(true, renewed(Incarnation, Seat));
-handle({renew, _Incarnation}, _Now, Seat) ->
+handle({renew, _Incarnation, _Lost}, _Now, Seat) ->
     {Seat, []};
 handle(tick, _Now, Seat) ->
     tick(Seat).
@@ -404,8 +409,11 @@ received(seal, Seat) ->
 received(_MoreOrLast, Seat) ->
     pull(Seat).
 
-refused(Own, again, #seat{incarnation = Own, source = {From, _}} = Seat) ->
-    from(From, Seat);
+refused(Own, {again, Serial}, #seat{incarnation = Own, source = {From, Receiver}} = Seat) ->
+    case ring_handoff:wanted(Receiver) of
+        Serial -> from(From, Seat);
+        _ -> {Seat, []}
+    end;
 refused(Own, no_data, #seat{incarnation = Own, source = {_, _}, copies = none} = Seat) ->
     lost(true, Seat);
 refused(_Incarnation, _Reason, Seat) ->
@@ -444,14 +452,23 @@ pulled(From, To, Serial, #seat{sender = {{Before, _} = Holder, _}, index = Index
         false when To > Before -> pulled(From, To, Serial, without_sender(Seat));
         _ -> {Seat, [{send, From, Index, {refused, To, over}}]}
     end;
-pulled(From, To, 1, #seat{module = Module, state = State, voting = [_ | _]} = Seat) ->
-    Items = Module:fold(fun(Key, Item, Acc) -> [{Key, Item} | Acc] end, [], State),
-    Sender = ring_handoff:sender(lists:reverse(Items)),
-    pulled(From, To, 1, Seat#seat{sender = {{To, From}, Sender}});
-pulled(_From, _To, 1, Seat) ->
-    {Seat, []};
-pulled(From, To, _Serial, #seat{index = Index} = Seat) ->
-    {Seat, [{send, From, Index, {refused, To, again}}]}.
+pulled(From, To, Serial, #seat{module = Module, state = State, voting = Voting} = Seat) ->
+    case {ring_handoff:is_first(Serial), Voting} of
+        {true, [_ | _]} ->
+            Items = Module:fold(fun(Key, Item, Acc) -> [{Key, Item} | Acc] end, [], State),
+            answer_pull(Serial, begin_transfer({To, From}, lists:reverse(Items), Seat));
+        {true, []} ->
+            {Seat, []};
+        {false, _} ->
+            {Seat, [refuse_again(From, To, Serial, Seat)]}
+    end.
+
+begin_transfer(Holder, Items, #seat{incarnation = Own, sessions = Count} = Seat) ->
+    Sender = ring_handoff:sender({Own, Count}, Items),
+    Seat#seat{sender = {Holder, Sender}, sessions = Count + 1}.
+
+refuse_again(Node, To, Serial, #seat{index = Index}) ->
+    {send, Node, Index, {refused, To, {again, Serial}}}.
 
 answer_pull(Serial, #seat{sender = {{To, Node} = Holder, Sender}, index = Index} = Seat) ->
     MayEnd = is_serving(Seat) andalso is_granted(Seat),
@@ -460,16 +477,25 @@ answer_pull(Serial, #seat{sender = {{To, Node} = Holder, Sender}, index = Index}
             {without_sender(Seat), [{send, Node, Index, {refused, To, no_data}}]};
         false ->
             case ring_handoff:pull(Serial, MayEnd, Sender) of
-                {{Kind, Items}, Next} ->
-                    Chunk = {chunk, To, Serial, Kind, Items, Seat#seat.known},
+                {{Number, Kind, Items}, Next} ->
+                    Chunk = {chunk, To, Number, Kind, Items, Seat#seat.known},
                     {Seat#seat{sender = {Holder, Next}, waiting = none, idle = 0}, [
                         {send, Node, Index, Chunk} | [holds(Holder, Seat) || Kind =:= seal]
                     ]};
                 wait ->
                     {Seat#seat{waiting = Serial}, ask_grants(Seat)};
+                again ->
+                    again(Serial, Seat);
                 none ->
                     {Seat, []}
             end
+    end.
+
+%% The receiver has begun anew, or is still in a session that this seat has given up.
+again(Serial, #seat{sender = {{To, Node}, _}} = Seat) ->
+    case ring_handoff:is_first(Serial) of
+        true -> pulled(Node, To, Serial, without_sender(Seat));
+        false -> {Seat, [refuse_again(Node, To, Serial, Seat)]}
     end.
 
 %% Before it is known to whom, there is nothing to grant.
@@ -503,7 +529,8 @@ granted(_P, _Index, _From, _Next, Seat) ->
 
 go_on(#seat{sender = {{Next, Node}, _}, node = Node} = Seat) ->
     case {is_bypassed(Next, Seat), is_granted(Seat)} of
-        {true, _} -> lost(true, renewed(Next, Seat));
+        % It is due again.
+        {true, _} -> {without_sender(Seat), []};
         {false, true} -> vote(Seat#seat.voting, renewed(Next, Seat));
         {false, false} -> {Seat, []}
     end;
@@ -525,6 +552,18 @@ renewed(Next, #seat{module = Module, state = State, index = Index} = Seat) ->
         copies = none,
         is_abandoned = false
     }.
+
+%% To begin from copies ends the present incarnation, and is a loss unless that one is lost.
+regain(Lost, #seat{index = Index, node = Node, view = View} = Seat) ->
+    case ring_view:holder(Index, View) of
+        {ok, {_, Holder}} when Holder =/= Node ->
+            case lists:member(Holder, Lost) of
+                true -> lost(true, Seat);
+                false -> from(Holder, Seat)
+            end;
+        _ ->
+            lost(true, Seat)
+    end.
 
 %% A partition without other replicas needs no grant.
 is_granted(#seat{index = Index, view = View, granted = Granted}) ->

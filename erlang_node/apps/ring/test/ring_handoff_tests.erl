@@ -14,7 +14,7 @@ prop_transfer() ->
         {integer(0, 1500), list(oneof([pull, deliver, repeat, lose, {write, integer(1, 1600)}]))},
         begin
             Items = [{K, 0} || K <- lists:seq(1, Count)],
-            Sender0 = ring_handoff:sender(Items),
+            Sender0 = ring_handoff:sender(s, Items),
             Begun = {maps:from_list(Items), Sender0, ring_handoff:receiver(), #{}, []},
             Stepped = lists:foldl(fun step/2, Begun, Steps),
             {Source, Sender, Receiver, Copy, _} = finish(Stepped, 100),
@@ -34,7 +34,7 @@ finish(State, 0) ->
 step(pull, {Source, Sender, Receiver, Copy, Wire}) ->
     Serial = ring_handoff:wanted(Receiver),
     case ring_handoff:pull(Serial, true, Sender) of
-        {{Kind, Items}, Next} -> {Source, Next, Receiver, Copy, [{Serial, Kind, Items} | Wire]};
+        {Chunk, Next} -> {Source, Next, Receiver, Copy, [Chunk | Wire]};
         none -> {Source, Sender, Receiver, Copy, Wire}
     end;
 step(deliver, {Source, Sender, Receiver, Copy, [Chunk | Wire]}) ->
@@ -70,16 +70,34 @@ merged({Serial, Kind, Items}, Receiver, Copy) ->
 %% An item that changes before its turn is sent once.
 a_changed_item_is_sent_once_test() ->
     Items = [{K, 0} || K <- lists:seq(1, 300)],
-    Sender = ring_handoff:changed([{300, 1}], ring_handoff:sender(Items)),
-    {{more, First}, Next} = ring_handoff:pull(1, true, Sender),
-    {{last, Second}, _} = ring_handoff:pull(2, true, Next),
+    Sender = ring_handoff:changed([{300, 1}], ring_handoff:sender(s, Items)),
+    {{_, more, First}, Next} = ring_handoff:pull({none, 1}, true, Sender),
+    {{_, last, Second}, _} = ring_handoff:pull({s, 2}, true, Next),
     ?assertEqual(lists:sort([{300, 1} | lists:droplast(Items)]), lists:sort(First ++ Second)).
 
 the_last_chunk_waits_for_leave_test() ->
-    {{more, [_]}, Sender} = ring_handoff:pull(1, false, ring_handoff:sender([{a, 1}])),
-    ?assertEqual(wait, ring_handoff:pull(2, false, Sender)),
-    {{last, []}, Paused} = ring_handoff:pull(2, true, Sender),
+    First = ring_handoff:sender(s, [{a, 1}]),
+    {{_, more, [_]}, Sender} = ring_handoff:pull({none, 1}, false, First),
+    ?assertEqual(wait, ring_handoff:pull({s, 2}, false, Sender)),
+    {{_, last, []}, Paused} = ring_handoff:pull({s, 2}, true, Sender),
     ?assertNot(ring_handoff:is_sealed(Paused)),
-    {{seal, []}, Sealed} = ring_handoff:pull(3, true, Paused),
+    {{_, seal, []}, Sealed} = ring_handoff:pull({s, 3}, true, Paused),
     ?assert(ring_handoff:is_sealed(Sealed)),
-    ?assertEqual(none, ring_handoff:pull(1, true, Sealed)).
+    ?assertEqual(none, ring_handoff:pull({s, 1}, true, Sealed)).
+
+%% A sender that has forgotten a transfer has another snapshot: neither end counts what is left of
+%% the previous session.
+sessions_do_not_mix_test() ->
+    Items = [{K, 0} || K <- lists:seq(1, 300)],
+    First = ring_handoff:sender(first, Items),
+    {{Serial, more, _} = Chunk, _} = ring_handoff:pull({none, 1}, true, First),
+    {ok, Receiver} = ring_handoff:take(Serial, more, ring_handoff:receiver()),
+    % A repeated pull begins another transfer, after a write to an item that was sent.
+    Second = ring_handoff:sender(second, [{1, 1} | tl(Items)]),
+    {{_, more, _}, Begun} = ring_handoff:pull({none, 1}, true, Second),
+    ?assertEqual(again, ring_handoff:pull(ring_handoff:wanted(Receiver), true, Begun)),
+    {{Later, last, _}, _} = ring_handoff:pull({second, 2}, true, Begun),
+    ?assertEqual(none, ring_handoff:take(Later, last, Receiver)),
+    % A receiver that begins anew takes late chunks of one session only.
+    {ok, Anew} = ring_handoff:take(element(1, Chunk), more, ring_handoff:receiver()),
+    ?assertEqual(none, ring_handoff:take(Later, last, Anew)).

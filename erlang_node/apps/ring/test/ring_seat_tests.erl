@@ -41,13 +41,25 @@ a_service_of_ones_own_moves_test() ->
 a_lost_receiver_test() ->
     ok = load_page(),
     First = seat(?FROM, {1, 1}, plan([?FROM, ?TO])),
-    {Paused, _} = ring_seat:handle({message, ?TO, {pull, {1, 2}, 1, ring_known:new()}}, 0, First),
+    Pull = {message, ?TO, {pull, {1, 2}, {none, 1}, ring_known:new()}},
+    {Paused, [{send, ?TO, ?INDEX, {chunk, _, {Session, 1}, last, [], _}}]} =
+        ring_seat:handle(Pull, 0, First),
     {Paused, [{answer, ref, {not_serving, ?INDEX}}]} = add(Paused),
     {Again, []} = ring_seat:handle({lost, ?TO}, 0, Paused),
-    {_, [{answer, ref, {vote, ?INDEX, {1, 1}, _, 1}}]} = add(Again),
-    % One that was only silent begins again.
-    Late = {message, ?TO, {pull, {1, 2}, 2, ring_known:new()}},
-    {_, [{send, ?TO, ?INDEX, {refused, {1, 2}, again}}]} = ring_seat:handle(Late, 0, Again).
+    {Written, [{answer, ref, {vote, ?INDEX, {1, 1}, _, 1}}]} = add(Again),
+    % Its pulls that are still under way do not take the index away: the first one begins another
+    % transfer, in which the others do not count. One that was only silent begins again.
+    {Begun, [{send, ?TO, ?INDEX, {chunk, _, {Other, 1}, last, [_], _}}]} =
+        ring_seat:handle(Pull, 0, Written),
+    ?assertNotEqual(Session, Other),
+    Late = {message, ?TO, {pull, {1, 2}, {Session, 2}, ring_known:new()}},
+    [
+        ?assertMatch(
+            {Seat, [{send, ?TO, ?INDEX, {refused, {1, 2}, {again, {Session, 2}}}}]},
+            ring_seat:handle(Late, 0, Seat)
+        )
+     || Seat <- [Again, Begun]
+    ].
 
 %% Without siblings to ask, a seat of a later plan waits for news of a previous holder.
 a_later_plan_test() ->
@@ -59,9 +71,28 @@ a_later_plan_test() ->
     Held = ring_state:held(?INDEX, {1, 1}, ?FROM),
     Known = ring_view:new(ring_state:merge(ring_state:plan(2, Plan), Held)),
     ?assertMatch(
-        {_, [{send, ?FROM, ?INDEX, {pull, {2, 1}, 1, _}}]},
+        {_, [{send, ?FROM, ?INDEX, {pull, {2, 1}, {none, 1}, _}}]},
         ring_seat:handle({view, Known}, 0, Waiting)
     ).
+
+%% A seat that is over gets its index back from the present holder, without ending that one, unless
+%% it is lost.
+an_index_given_back_test() ->
+    Members = [?FROM, ?TO, <<"kv-3">>],
+    Plan = ring_state:plan(3, #{partitions => 12, replication => 3, members => Members}),
+    Holder = ring_state:held(?INDEX, {2, 1}, ?TO),
+    Options = (options(?FROM, {1, 1}, ring_view:new(Plan)))#{
+        module := ring_kvs_vnode, replicated := true
+    },
+    {Searching, _} = ring_seat:new(Options),
+    View = ring_view:new(ring_state:merge(Plan, Holder)),
+    {Seat, _} = ring_seat:handle({view, View}, 0, Searching),
+    {Renewed, Effects} = ring_seat:handle({renew, {3, 1}, []}, 0, Seat),
+    ?assertMatch([{send, ?TO, ?INDEX, {pull, {3, 1}, {none, 1}, _}}], Effects),
+    ?assertEqual(none, ring_known:last_begun(?INDEX, ring_seat:known(Renewed))),
+    {Alone, Questions} = ring_seat:handle({renew, {3, 1}, [?TO]}, 0, Seat),
+    ?assertEqual({3, 1}, ring_known:last_begun(?INDEX, ring_seat:known(Alone))),
+    ?assertEqual([copy], lists:usort([element(1, M) || {send, _, _, M} <- Questions])).
 
 load_page() ->
     {[Source], _} = partisan_test_page:blocks("ring-service.md"),

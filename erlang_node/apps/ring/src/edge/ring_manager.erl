@@ -263,7 +263,7 @@ reconcile(#manager{ring = Ring, self = Self, view = View} = M) ->
 start_seat(Index, #manager{ring = Ring, view = View, monitors = Monitors} = M) ->
     Near = ring_view:near(ring_view:neighbours(Index, View), View),
     {ok, Pid} = ring_sup:start_seat(Ring, Index, Near),
-    _ = [Pid ! {lost, Node} || {Node, {_, lost}} <- maps:to_list(ring_table:peers(Ring))],
+    _ = [Pid ! {lost, Node} || Node <- ring_table:lost(Ring)],
     M#manager{monitors = Monitors#{monitor(process, Pid) => Index}}.
 
 status_of(#manager{ring = Ring, state = State, view = View} = M) ->
@@ -280,7 +280,7 @@ status_of(#manager{ring = Ring, state = State, view = View} = M) ->
         transfers => Transfers,
         seats => length(Seats),
         serving => length([true || true <- Seats]),
-        lost => lists:sort([Node || {Node, {_, lost}} <- maps:to_list(ring_table:peers(Ring))])
+        lost => ring_table:lost(Ring)
     }.
 
 name(Ring) ->

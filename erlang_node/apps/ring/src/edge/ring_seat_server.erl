@@ -134,7 +134,9 @@ due({noreply, #server{ring = Ring, seat = Seat, view = View} = Server}) ->
     case ring_seat:duty(Seat) of
         keep -> {noreply, Server};
         drop -> {stop, normal, Server};
-        renew -> step({renew, ring_table:next_incarnation(Ring, ring_view:epoch(View))}, Server)
+        renew ->
+            Incarnation = ring_table:next_incarnation(Ring, ring_view:epoch(View)),
+            step({renew, Incarnation, ring_table:lost(Ring)}, Server)
     end.
 
 refer(Ring) ->

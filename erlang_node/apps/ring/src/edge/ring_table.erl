@@ -19,6 +19,7 @@
 -export([seats/1]).
 -export([incarnation/2]).
 -export([is_lost/2]).
+-export([lost/1]).
 -export([put_peer/4]).
 -export([peers/1]).
 -export([begin_request/1]).
@@ -136,6 +137,11 @@ is_lost(Ring, Node) ->
         {_, lost} -> true;
         _ -> false
     end.
+
+%% @doc The nodes whose present start is believed to be lost, in order.
+-spec lost(ring()) -> [member()].
+lost(Ring) ->
+    lists:sort([Node || {Node, {_, lost}} <- maps:to_list(peers(Ring))]).
 
 %% @doc Stores the start of another node, and whether it is believed to be lost.
 -spec put_peer(ring(), member(), start(), present | lost) -> ok.
