@@ -14,5 +14,6 @@ all() ->
         comparison_monitors:cases(),
         comparison_remote:cases(),
         comparison_processes:cases(),
+        comparison_spawning:cases(),
         comparison_groups:cases()
     ]).

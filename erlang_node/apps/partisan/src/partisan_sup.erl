@@ -27,6 +27,7 @@ init([]) ->
     ok = partisan_ack_order:init(),
     ok = partisan_reach:init(),
     ok = partisan_spawned:init(),
+    ok = partisan_spawn_request:init(),
     ok = partisan_handlers:setup(),
     Flags = #{strategy => one_for_all, intensity => 3, period => 60},
     Children = [

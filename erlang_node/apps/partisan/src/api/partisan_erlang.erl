@@ -5,6 +5,8 @@
 %%% `exit/2' and `process_info/1,2' need {@link partisan_control} there. Otherwise they fail with
 %%% `error:{not_allowed, Module}', on the own node too. A fun belongs to the module that defines it.
 %%% docs/runtime.md lists what differs from OTP.
+%%%
+%%% Longer than 300 lines: the functions of `erlang', a line or two for each.
 -module(partisan_erlang).
 
 -compile({no_auto_import, [
@@ -30,6 +32,13 @@
     spawn_link/4,
     spawn_monitor/2,
     spawn_monitor/4,
+    spawn_opt/3,
+    spawn_opt/5,
+    spawn_request/2,
+    spawn_request/3,
+    spawn_request/4,
+    spawn_request/5,
+    spawn_request_abandon/1,
     self/0,
     unalias/1,
     unlink/1,
@@ -58,6 +67,13 @@
 -export([spawn_link/4]).
 -export([spawn_monitor/2]).
 -export([spawn_monitor/4]).
+-export([spawn_opt/3]).
+-export([spawn_opt/5]).
+-export([spawn_request/2]).
+-export([spawn_request/3]).
+-export([spawn_request/4]).
+-export([spawn_request/5]).
+-export([spawn_request_abandon/1]).
 -export([link/1]).
 -export([unlink/1]).
 -export([exit/2]).
@@ -67,8 +83,6 @@
 -export([whereis/1]).
 
 -type nodes() :: connected | visible | hidden | this | known.
--type monitor_option() ::
-    {alias, explicit_unalias | demonitor | reply_demonitor} | {tag, Tag :: term()}.
 
 %% @doc The name of this node.
 -spec node() -> partisan_peer:name().
@@ -104,16 +118,9 @@ monitor(process, Target) ->
 %% of the caller, for other nodes as `partisan:ref(Monitor)': `explicit_unalias' until `unalias/1',
 %% `demonitor' until `demonitor/1', and `reply_demonitor' also until the first message to it, which
 %% ends the monitor too. It outlives a notification unless it is `reply_demonitor'.
--spec monitor(process, partisan_ref:target(), [monitor_option()]) -> reference().
+-spec monitor(process, partisan_ref:target(), [partisan_remote:monitor_option()]) -> reference().
 monitor(process, Target, Options) ->
-    Alias =
-        case proplists:get_value(alias, Options, none) of
-            none -> #{};
-            explicit_unalias -> #{reference => erlang:alias()};
-            demonitor -> #{reference => erlang:alias(), receiver => alias};
-            reply_demonitor -> #{reference => erlang:alias([reply]), receiver => reply}
-        end,
-    partisan_remote:monitor(Target, Alias#{tag => proplists:get_value(tag, Options, 'DOWN')}).
+    partisan_remote:monitor(Target, partisan_remote:monitor_options(Options)).
 
 %% @doc Ends a monitor ({@link partisan:demonitor/1}).
 -spec demonitor(reference()) -> true.
@@ -175,35 +182,90 @@ cancel_timer(Timer) ->
 %% @doc Spawns a process on a node. A reference to no process if the node is lost.
 -spec spawn(partisan_peer:name(), fun(() -> term())) -> partisan_ref:t().
 spawn(Node, Fun) when is_function(Fun, 0) ->
-    partisan_spawned:spawn(Node, Fun).
+    spawn_opt(Node, Fun, []).
 
 %% @doc As `spawn/2', of a function.
 -spec spawn(partisan_peer:name(), module(), Function :: atom(), [term()]) -> partisan_ref:t().
 spawn(Node, Module, Function, Arguments) ->
-    partisan_spawned:spawn(Node, {Module, Function, Arguments}).
+    spawn_opt(Node, Module, Function, Arguments, []).
 
 %% @doc Spawns a process on a node and links it with the caller: the exit signal of a lost node is
 %% `noconnection'. A caller that traps exits gets `{'EXIT', Reference, Reason}'.
 -spec spawn_link(partisan_peer:name(), fun(() -> term())) -> partisan_ref:t().
 spawn_link(Node, Fun) when is_function(Fun, 0) ->
-    partisan_spawned:spawn_link(Node, Fun).
+    spawn_opt(Node, Fun, [link]).
 
 %% @doc As `spawn_link/2', of a function.
 -spec spawn_link(partisan_peer:name(), module(), Function :: atom(), [term()]) ->
     partisan_ref:t().
 spawn_link(Node, Module, Function, Arguments) ->
-    partisan_spawned:spawn_link(Node, {Module, Function, Arguments}).
+    spawn_opt(Node, Module, Function, Arguments, [link]).
 
 %% @doc Spawns a process on a node and monitors it. Its reason arrives however early it ends.
 -spec spawn_monitor(partisan_peer:name(), fun(() -> term())) -> {partisan_ref:t(), reference()}.
 spawn_monitor(Node, Fun) when is_function(Fun, 0) ->
-    partisan_spawned:spawn_monitor(Node, Fun).
+    spawn_opt(Node, Fun, [monitor]).
 
 %% @doc As `spawn_monitor/2', of a function.
 -spec spawn_monitor(partisan_peer:name(), module(), Function :: atom(), [term()]) ->
     {partisan_ref:t(), reference()}.
 spawn_monitor(Node, Module, Function, Arguments) ->
-    partisan_spawned:spawn_monitor(Node, {Module, Function, Arguments}).
+    spawn_opt(Node, Module, Function, Arguments, [monitor]).
+
+%% @doc Spawns a process with options: `link', `monitor', `{monitor, Options}' as of `monitor/3',
+%% and those of `erlang:spawn_opt/2', such as `{priority, Level}'. Fails with `badarg' for others.
+-spec spawn_opt(partisan_peer:name(), fun(() -> term()), [partisan_spawn_request:option()]) ->
+    partisan_ref:t() | {partisan_ref:t(), reference()}.
+spawn_opt(Node, Fun, Options) when is_function(Fun, 0) ->
+    partisan_spawn_request:spawn(Node, Fun, Options).
+
+%% @doc As `spawn_opt/3', of a function.
+-spec spawn_opt(
+    partisan_peer:name(),
+    module(),
+    Function :: atom(),
+    [term()],
+    [partisan_spawn_request:option()]
+) -> partisan_ref:t() | {partisan_ref:t(), reference()}.
+spawn_opt(Node, Module, Function, Arguments, Options) ->
+    partisan_spawn_request:spawn(Node, {Module, Function, Arguments}, Options).
+
+%% @equiv spawn_request(Node, Fun, [])
+-spec spawn_request(partisan_peer:name(), fun(() -> term())) -> reference().
+spawn_request(Node, Fun) ->
+    spawn_request(Node, Fun, []).
+
+%% @doc Requests a process without waiting for it. The caller gets `{spawn_reply, Reference, ok,
+%% Process}' or `{spawn_reply, Reference, error, Reason}': `noconnection', `badopt', `system_limit'
+%% or `{not_allowed, Module}'. The options are those of `spawn_opt/3', and `{reply_tag, Tag}' and
+%% `{reply, yes | no | error_only | success_only}'. The reference is that of the monitor too.
+-spec spawn_request(
+    partisan_peer:name(), fun(() -> term()), [partisan_spawn_request:request_option()]
+) -> reference().
+spawn_request(Node, Fun, Options) when is_function(Fun, 0) ->
+    partisan_spawn_request:request(Node, Fun, Options).
+
+%% @equiv spawn_request(Node, Module, Function, Arguments, [])
+-spec spawn_request(partisan_peer:name(), module(), Function :: atom(), [term()]) -> reference().
+spawn_request(Node, Module, Function, Arguments) ->
+    spawn_request(Node, Module, Function, Arguments, []).
+
+%% @doc As `spawn_request/3', of a function.
+-spec spawn_request(
+    partisan_peer:name(),
+    module(),
+    Function :: atom(),
+    [term()],
+    [partisan_spawn_request:request_option()]
+) -> reference().
+spawn_request(Node, Module, Function, Arguments, Options) ->
+    partisan_spawn_request:request(Node, {Module, Function, Arguments}, Options).
+
+%% @doc Abandons a request of the caller: no reply, link or monitor follows. `false' if it was not
+%% under way any more. The process may exist nevertheless.
+-spec spawn_request_abandon(reference()) -> boolean().
+spawn_request_abandon(Reference) ->
+    partisan_spawn_request:abandon(Reference).
 
 %% @doc Links the caller with a process. The exit signal is `noproc' if there is none.
 -spec link(partisan_ref:t()) -> true.

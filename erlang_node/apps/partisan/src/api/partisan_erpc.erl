@@ -10,8 +10,11 @@
 %%% - `error:{erpc, Reason}' for `timeout', `noconnection', `badarg', `system_limit', and for
 %%%   `notsup' if the node runs a version without this.
 %%%
-%%% Nodes are named by binaries, and timeouts are in milliseconds.
+%%% Nodes are named by binaries. Timeouts are in milliseconds, or `{abs, Time}': until that time of
+%%% `erlang:monotonic_time(millisecond)'.
 %%% After a timeout, or when the caller ends, the function is ended too.
+%%%
+%%% Longer than 300 lines: the functions of `erpc', a line or two for each.
 -module(partisan_erpc).
 
 -export([call/2]).
@@ -33,6 +36,15 @@
 -export([wait_response/1]).
 -export([wait_response/2]).
 -export([check_response/2]).
+%% Collections of requests.
+-export([reqids_new/0]).
+-export([reqids_size/1]).
+-export([reqids_add/3]).
+-export([reqids_to_list/1]).
+-export([send_request/6]).
+-export([receive_response/3]).
+-export([wait_response/3]).
+-export([check_response/3]).
 
 -type name() :: partisan_peer:name().
 -type caught() ::
@@ -41,7 +53,10 @@
     | {exit, {exception | signal, Reason :: term()}}
     | {error, {exception, Reason :: term(), [term()]} | {erpc, Reason :: term()}}.
 -opaque request_id() :: partisan_execution:started().
--export_type([request_id/0]).
+%% Requests by the monitor of their answers.
+-opaque collection() :: #{reference() => {request_id(), Label :: term()}}.
+-type wait_time() :: timeout() | {abs, integer()}.
+-export_type([request_id/0, collection/0, wait_time/0]).
 
 %% @equiv call(Node, Fun, infinity)
 -spec call(name(), fun(() -> Result)) -> Result.
@@ -49,7 +64,7 @@ call(Node, Fun) ->
     call(Node, Fun, infinity).
 
 %% @doc Executes a fun on a node and returns its result.
--spec call(name(), fun(() -> Result), timeout()) -> Result.
+-spec call(name(), fun(() -> Result), wait_time()) -> Result.
 call(Node, Fun, Timeout) ->
     result(execute(Node, Fun, Timeout)).
 
@@ -59,7 +74,7 @@ call(Node, Module, Function, Arguments) ->
     call(Node, Module, Function, Arguments, infinity).
 
 %% @doc Executes a function on a node and returns its result.
--spec call(name(), module(), Function :: atom(), [term()], timeout()) -> Result :: term().
+-spec call(name(), module(), Function :: atom(), [term()], wait_time()) -> Result :: term().
 call(Node, Module, Function, Arguments, Timeout) ->
     result(execute(Node, {Module, Function, Arguments}, Timeout)).
 
@@ -80,7 +95,7 @@ multicall(Nodes, Fun) ->
 
 %% @doc Executes a fun on several nodes at the same time. Returns a list of results in the order of
 %% the nodes: `{ok, Result}', or the class and reason with which `call/3' would have failed.
--spec multicall([name()], fun(() -> term()), timeout()) -> [caught()].
+-spec multicall([name()], fun(() -> term()), wait_time()) -> [caught()].
 multicall(Nodes, Fun, Timeout) ->
     execute_all(Nodes, Fun, Timeout).
 
@@ -90,7 +105,7 @@ multicall(Nodes, Module, Function, Arguments) ->
     multicall(Nodes, Module, Function, Arguments, infinity).
 
 %% @doc As `multicall/3', of a function.
--spec multicall([name()], module(), Function :: atom(), [term()], timeout()) -> [caught()].
+-spec multicall([name()], module(), Function :: atom(), [term()], wait_time()) -> [caught()].
 multicall(Nodes, Module, Function, Arguments, Timeout) ->
     execute_all(Nodes, {Module, Function, Arguments}, Timeout).
 
@@ -113,8 +128,13 @@ send_request(Node, Fun) ->
     ok = checked(Fun),
     partisan_execution:start(Node, Fun, infinity).
 
-%% @doc Starts to execute a function, whose result the caller can wait for later.
--spec send_request(name(), module(), Function :: atom(), [term()]) -> request_id().
+%% @doc Starts to execute a function, whose result the caller can wait for later; or a fun, as a
+%% request of a collection: `send_request(Node, Fun, Label, Collection)'.
+-spec send_request
+    (name(), module(), Function :: atom(), [term()]) -> request_id();
+    (name(), fun(() -> term()), Label :: term(), collection()) -> collection().
+send_request(Node, Fun, Label, Collection) when is_function(Fun, 0) ->
+    reqids_add(send_request(Node, Fun), Label, Collection);
 send_request(Node, Module, Function, Arguments) ->
     Work = {Module, Function, Arguments},
     ok = checked(Work),
@@ -126,9 +146,9 @@ receive_response(Request) ->
     receive_response(Request, infinity).
 
 %% @doc Waits for the result of a request; after the timeout the request is abandoned.
--spec receive_response(request_id(), timeout()) -> Result :: term().
+-spec receive_response(request_id(), wait_time()) -> Result :: term().
 receive_response(Request, Timeout) ->
-    case partisan_execution:await(Request, Timeout) of
+    case partisan_execution:await(Request, milliseconds(Timeout)) of
         no_answer ->
             ok = partisan_execution:abandon(Request),
             error({erpc, timeout});
@@ -142,9 +162,9 @@ wait_response(Request) ->
     wait_response(Request, 0).
 
 %% @doc Waits for the result of a request, which stays under way after the timeout.
--spec wait_response(request_id(), timeout()) -> {response, Result :: term()} | no_response.
+-spec wait_response(request_id(), wait_time()) -> {response, Result :: term()} | no_response.
 wait_response(Request, Timeout) ->
-    case partisan_execution:await(Request, Timeout) of
+    case partisan_execution:await(Request, milliseconds(Timeout)) of
         no_answer -> no_response;
         Answer -> {response, result(caught(Answer))}
     end.
@@ -158,15 +178,110 @@ check_response(Message, Request) ->
         Answer -> {response, result(caught(Answer))}
     end.
 
+%% Collections of requests.
+
+%% @doc A collection without requests.
+-spec reqids_new() -> collection().
+reqids_new() ->
+    #{}.
+
+%% @doc The number of requests in a collection.
+-spec reqids_size(collection()) -> non_neg_integer().
+reqids_size(Collection) ->
+    map_size(Collection).
+
+%% @doc Adds a request with a label. Fails with `{erpc, badarg}' if the collection has it already.
+-spec reqids_add(request_id(), Label :: term(), collection()) -> collection().
+reqids_add({_, {_, Monitor}} = Request, Label, Collection) when
+    not is_map_key(Monitor, Collection)
+->
+    Collection#{Monitor => {Request, Label}};
+reqids_add(_Request, _Label, _Collection) ->
+    error({erpc, badarg}).
+
+%% @doc The requests of a collection, with their labels.
+-spec reqids_to_list(collection()) -> [{request_id(), Label :: term()}].
+reqids_to_list(Collection) ->
+    maps:values(Collection).
+
+%% @doc Starts to execute a function, as a request of a collection.
+-spec send_request(
+    name(), module(), Function :: atom(), [term()], Label :: term(), collection()
+) -> collection().
+send_request(Node, Module, Function, Arguments, Label, Collection) ->
+    reqids_add(send_request(Node, Module, Function, Arguments), Label, Collection).
+
+%% @doc Waits for the result of any request of a collection, and returns it with the label and the
+%% collection, without the request if `IsDeleted'. A failure has the reason `{Reason, Label,
+%% Collection}'. After the timeout all requests are abandoned. `no_request': there is none.
+-spec receive_response(collection(), wait_time(), IsDeleted :: boolean()) ->
+    {Result :: term(), Label :: term(), collection()} | no_request.
+receive_response(Collection, Timeout, IsDeleted) ->
+    case await_any(Collection, Timeout) of
+        no_response ->
+            Requests = [Request || {Request, _} <- reqids_to_list(Collection)],
+            lists:foreach(fun partisan_execution:abandon/1, Requests),
+            error({erpc, timeout});
+        no_request ->
+            no_request;
+        Message ->
+            {{response, Result}, Label, Rest} = response(Message, Collection, IsDeleted),
+            {Result, Label, Rest}
+    end.
+
+%% @doc As `receive_response/3', of requests that stay under way after the timeout.
+-spec wait_response(collection(), wait_time(), IsDeleted :: boolean()) ->
+    {{response, Result :: term()}, Label :: term(), collection()} | no_response | no_request.
+wait_response(Collection, Timeout, IsDeleted) ->
+    check_response(await_any(Collection, Timeout), Collection, IsDeleted).
+
+%% @doc The result of a request of a collection if this message contains it.
+-spec check_response(Message :: term(), collection(), IsDeleted :: boolean()) ->
+    {{response, Result :: term()}, Label :: term(), collection()} | no_response | no_request.
+check_response(_Message, Collection, _IsDeleted) when map_size(Collection) =:= 0 ->
+    no_request;
+check_response({'DOWN', Monitor, process, _, _} = Message, Collection, IsDeleted) when
+    is_map_key(Monitor, Collection)
+->
+    response(Message, Collection, IsDeleted);
+check_response(_Message, _Collection, _IsDeleted) ->
+    no_response.
+
 %% Internals.
+
+await_any(Collection, _Timeout) when map_size(Collection) =:= 0 ->
+    no_request;
+await_any(Collection, Timeout) ->
+    receive
+        {'DOWN', Monitor, process, _, _} = Message when is_map_key(Monitor, Collection) -> Message
+    after milliseconds(Timeout) -> no_response
+    end.
+
+response({'DOWN', Monitor, process, _, _} = Message, Collection, IsDeleted) ->
+    #{Monitor := {Request, Label}} = Collection,
+    Rest =
+        case IsDeleted of
+            true -> maps:remove(Monitor, Collection);
+            false -> Collection
+        end,
+    try check_response(Message, Request) of
+        Response -> {Response, Label, Rest}
+    catch
+        Class:Reason -> erlang:Class({Reason, Label, Rest})
+    end.
+
+%% Of a time to wait, which may have passed.
+milliseconds({abs, Time}) when is_integer(Time) -> partisan_deadline:remaining(Time);
+milliseconds(Timeout) -> Timeout.
 
 execute(Node, Work, Timeout) ->
     ok = checked(Work),
-    caught(partisan_execution:call(Node, call, Work, Timeout)).
+    caught(partisan_execution:call(Node, call, Work, milliseconds(Timeout))).
 
 execute_all(Nodes, Work, Timeout) ->
     ok = checked(Work),
-    [caught(Answer) || Answer <- partisan_execution:call_all(Nodes, Work, Timeout)].
+    Answers = partisan_execution:call_all(Nodes, Work, milliseconds(Timeout)),
+    [caught(Answer) || Answer <- Answers].
 
 checked({Module, Function, Arguments}) when
     is_atom(Module), is_atom(Function), is_list(Arguments)

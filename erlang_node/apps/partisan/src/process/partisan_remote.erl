@@ -22,6 +22,7 @@
 
 -export([start_link/0]).
 -export([monitor/2]).
+-export([monitor_options/1]).
 -export([demonitor/1]).
 -export([send_alias/2]).
 -export([send_after/4]).
@@ -41,13 +42,20 @@
 -type name() :: partisan_peer:name().
 -type id() :: partisan_held:id().
 %% `reference': of the monitor, a new one by default. The notification is `{Tag, Reference, process,
-%% Object, Reason}' to the receiver: by default `DOWN', the target, and the caller.
+%% Object, Reason}' to the receiver: by default `DOWN', the target, and the owner, by default the
+%% caller. `first': messages to the owner that come before it, once the monitor exists.
 -type monitor_options() :: #{
+    owner => pid(),
+    first => [term()],
     reference => reference(),
     receiver => partisan_wanted:receiver(),
     tag => term(),
     object => term()
 }.
+-type monitor_option() ::
+    {alias, explicit_unalias | demonitor | reply_demonitor} | {tag, Tag :: term()}.
+-export_type([monitor_options/0, monitor_option/0]).
+
 -type body() ::
     {monitor, id(), partisan_ref:destination()}
     | {demonitor, id()}
@@ -81,16 +89,32 @@ start_link() ->
 -spec monitor(partisan_ref:target(), monitor_options()) -> reference().
 monitor(Target, Options) ->
     Reference = maps:get(reference, Options, make_ref()),
+    Owner = maps:get(owner, Options, self()),
     Notice = {
-        maps:get(receiver, Options, self()),
+        maps:get(receiver, Options, Owner),
         maps:get(tag, Options, 'DOWN'),
         maps:get(object, Options, Target)
     },
-    Request = {monitor, self(), partisan_ref:address(Target), Reference, Notice},
+    First = maps:get(first, Options, []),
+    Request = {monitor, Owner, partisan_ref:address(Target), Reference, Notice, First},
     case gen_server:call(?MODULE, Request, infinity) of
         ok -> Reference;
         {error, Reason} -> error(Reason)
     end.
+
+%% @doc The options of a monitor of the caller, from those of `erlang:monitor/3'. An alias is
+%% created. Fails with `badarg' for others.
+-spec monitor_options([monitor_option()]) -> monitor_options().
+monitor_options(Options) when is_list(Options) ->
+    lists:foldr(fun(Option, Monitor) -> maps:merge(Monitor, option(Option)) end, #{}, Options);
+monitor_options(_) ->
+    error(badarg).
+
+option({tag, Tag}) -> #{tag => Tag};
+option({alias, explicit_unalias}) -> #{reference => erlang:alias()};
+option({alias, demonitor}) -> #{reference => erlang:alias(), receiver => alias};
+option({alias, reply_demonitor}) -> #{reference => erlang:alias([reply]), receiver => reply};
+option(_) -> error(badarg).
 
 %% @doc Ends a monitor of the caller, and removes its notification from the mailbox. Returns whether
 %% it had still been active.
@@ -152,10 +176,11 @@ init([]) ->
 
 %% @private
 -spec handle_call(term(), gen_server:from(), #state{}) -> {reply, term(), #state{}}.
-handle_call({monitor, Owner, {Node, Destination}, Reference, Notice}, _From, State) ->
+handle_call({monitor, Owner, {Node, Destination}, Reference, Notice, First}, _From, State) ->
     #state{wanted = Wanted0} = State,
     case partisan_wanted:add(Owner, Node, Destination, Reference, Notice, Wanted0) of
         {ok, Id, Wanted} ->
+            lists:foreach(fun(Message) -> Owner ! Message end, First),
             Watched = watch(Node, State#state{wanted = Wanted}),
             {reply, ok, say(Node, {monitor, Id, Destination}, Watched)};
         full ->

@@ -10,18 +10,21 @@
 %%% Reason}'.
 -module(partisan_spawned).
 
--compile({no_auto_import, [spawn/2, spawn_link/2, spawn_monitor/2, link/1, unlink/1]}).
+-compile({no_auto_import, [link/1, unlink/1]}).
 
 -export([init/0]).
 %% On the node that asks, for the calling process.
--export([spawn/2]).
--export([spawn_monitor/2]).
--export([spawn_link/2]).
 -export([link/1]).
 -export([unlink/1]).
 %% On the node of the process.
 -export([start/2]).
 -export([link_to/3]).
+%% For partisan_spawn_request.
+-export([mode/3]).
+-export([keepers/1]).
+-export([linked/4]).
+-export([signal/3]).
+-export([ended/1]).
 
 %% Links of this node's processes: `{{pid(), Other :: partisan_ref:t()}, Keeper :: pid()}'.
 -define(LINKS, ?MODULE).
@@ -29,10 +32,19 @@
 -define(CHECK, 20).
 -define(HEARTBEATS, 3).
 
-%% `link': with this process of the asking node, whose keeper is the second.
--type mode() :: spawn | monitor | {link, partisan_ref:t(), Keeper :: partisan_ref:t()}.
-%% A process, and what to monitor instead.
--type t() :: {partisan_ref:t(), Keeper :: partisan_ref:t()}.
+%% With this process of the asking node, whose keeper is the second.
+-type link() :: {partisan_ref:t(), Keeper :: partisan_ref:t()}.
+-type mode() ::
+    spawn
+    | monitor
+    | {link, partisan_ref:t(), Keeper :: partisan_ref:t()}
+    % With options of `erlang:spawn_opt/2', or both a link and a monitor.
+    | {spawn, Options :: [term()], none | link(), IsMonitored :: boolean()}.
+%% A process, and what the other end of its link and its monitor monitor instead; one of the two,
+%% unless the mode is the last one.
+-type t() ::
+    {partisan_ref:t(), Keeper :: partisan_ref:t()}
+    | {partisan_ref:t(), LinkKeeper :: partisan_ref:t(), MonitorKeeper :: partisan_ref:t()}.
 -export_type([mode/0, t/0]).
 
 %% @doc Creates the table of links, owned by the caller. Idempotent.
@@ -41,55 +53,18 @@ init() ->
     _ = ets:whereis(?LINKS) =:= undefined andalso ets:new(?LINKS, [named_table, public, set]),
     ok.
 
-%% @doc Spawns a process on a node that allows it. A reference to no process if the node is lost;
-%% fails with `{not_allowed, Module}' if it does not allow the module.
--spec spawn(partisan_peer:name(), partisan_execution:work()) -> partisan_ref:t().
-spawn(Node, Work) ->
-    case partisan_execution:call(Node, spawn, Work, infinity) of
-        {ok, {Process, _}} -> Process;
-        {error, Reason} -> absent(Node, Reason)
-    end.
-
-%% @doc As `spawn/2', and monitors the process.
--spec spawn_monitor(partisan_peer:name(), partisan_execution:work()) ->
-    {partisan_ref:t(), reference()}.
-spawn_monitor(Node, Work) ->
-    {Process, Keeper} =
-        case partisan_execution:call(Node, monitor, Work, infinity) of
-            {ok, Spawned} ->
-                Spawned;
-            {error, Reason} ->
-                Absent = absent(Node, Reason),
-                {Absent, Absent}
-        end,
-    {Process, partisan_remote:monitor(Keeper, #{object => Process})}.
-
-%% @doc As `spawn/2', and links the process with the caller.
--spec spawn_link(partisan_peer:name(), partisan_execution:work()) -> partisan_ref:t().
-spawn_link(Node, Work) ->
-    Linker = partisan_ref:of_local(self()),
-    keep(Node, fun(Keeper) ->
-        partisan_execution:call(Node, {link, Linker, Keeper}, Work, infinity)
-    end).
-
 %% @doc Links the caller with a process of a node that allows {@link partisan_control}. The exit
 %% signal is `noproc' if there is no such process, `noconnection' if its node is lost.
 -spec link(partisan_ref:t()) -> true.
 link(Process) ->
     case ets:lookup(?LINKS, {self(), Process}) of
         [] ->
-            Linker = partisan_ref:of_local(self()),
-            Node = partisan_ref:peer_name(Process),
-            Process = keep(Node, fun(Keeper) ->
-                Work = {partisan_control, link, [Process, Linker, Keeper]},
-                case partisan_execution:call(Node, call, Work, infinity) of
-                    {ok, {returned, Other}} -> {ok, {Process, Other}};
-                    {ok, {exited, noproc}} -> {gone, Process, noproc};
-                    {error, {nodedown, _}} -> {gone, Process, noconnection};
-                    {error, _} = Error -> Error
-                end
-            end),
-            true;
+            Pid = self(),
+            Keeper = erlang:spawn_link(fun() -> keep(Pid, Process) end),
+            receive
+                {Keeper, true} -> true;
+                {Keeper, {error, Reason}} -> error(Reason)
+            end;
         [_] ->
             true
     end.
@@ -115,117 +90,55 @@ unlink(Process) ->
 
 %% On the node of the process.
 
--dialyzer({no_return, start/2}).
-%% @doc Starts a process for another node.
--spec start(mode(), fun(() -> term())) -> {ok, t()}.
+%% @doc Starts a process for another node. It begins its work when it is linked and monitored.
+-spec start(mode(), fun(() -> term())) -> {ok, t()} | {exit, badopt}.
 start(spawn, Work) ->
-    Process = partisan_ref:of_local(erlang:spawn(Work)),
-    {ok, {Process, Process}};
+    narrow(2, start([], none, false, Work));
 start(monitor, Work) ->
-    started(fun() ->
-        {Pid, Monitor} = erlang:spawn_monitor(Work),
-        {Pid, fun() ->
-            receive
-                {'DOWN', Monitor, process, Pid, Reason} -> ended(Reason)
-            end
-        end}
-    end);
-start({link, Linker, Other}, Work) ->
-    started(fun() ->
-        false = process_flag(trap_exit, true),
-        Pid = erlang:spawn_link(Work),
-        {Pid, fun() -> linked(Pid, Linker, Other) end}
-    end).
+    narrow(3, start([], none, true, Work));
+start({link, Linker, Keeper}, Work) ->
+    narrow(2, start([], {Linker, Keeper}, false, Work));
+start({spawn, Options, Link, IsMonitored}, Work) ->
+    start(Options, Link, IsMonitored, Work).
 
 %% @doc Links a process of this node with one of another; returns the keeper here.
 -spec link_to(pid(), Linker :: partisan_ref:t(), Keeper :: partisan_ref:t()) -> partisan_ref:t().
 link_to(Pid, Linker, Other) ->
-    {ok, {_, Keeper}} = started(fun() ->
+    keeper(fun() ->
         false = process_flag(trap_exit, true),
         true = erlang:link(Pid),
-        {Pid, fun() -> linked(Pid, Linker, Other) end}
-    end),
-    Keeper.
+        fun() -> linked(Pid, Linker, Other, fun() -> ok end) end
+    end).
 
-%% Internals: keepers.
+%% For partisan_spawn_request.
 
-%% The keeper of a process here, in a process of its own.
-started(Start) ->
-    Asker = self(),
-    {Keeper, Monitor} = erlang:spawn_monitor(fun() ->
-        {Pid, Keep} = Start(),
-        Asker ! {self(), {partisan_ref:of_local(Pid), partisan_ref:for_answer()}},
-        Keep()
-    end),
-    receive
-        {Keeper, Spawned} ->
-            true = demonitor(Monitor, [flush]),
-            {ok, Spawned};
-        {'DOWN', Monitor, process, Keeper, Reason} ->
-            exit(Reason)
-    end.
+%% @doc The mode for options, a link and a monitor: where it can be, one that earlier versions know.
+-spec mode(Options :: [term()], none | link(), IsMonitored :: boolean()) -> mode().
+mode([], none, false) -> spawn;
+mode([], none, true) -> monitor;
+mode([], {Linker, Keeper}, false) -> {link, Linker, Keeper};
+mode(Options, Link, IsMonitored) -> {spawn, Options, Link, IsMonitored}.
 
-%% The keeper of the calling process, which asks for the one at the other end.
-keep(Node, Ask) ->
-    Pid = self(),
-    Keeper = erlang:spawn_link(fun() ->
-        false = process_flag(trap_exit, true),
-        case Ask(partisan_ref:for_answer()) of
-            {ok, {Process, Other}} ->
-                true = ets:insert(?LINKS, {{Pid, Process}, self()}),
-                Pid ! {self(), {ok, Process}},
-                linked(Pid, Process, Other);
-            {gone, Process, Reason} ->
-                Pid ! {self(), {ok, Process}},
-                signal(Pid, Process, Reason);
-            {error, Reason} ->
-                case is_fault(Reason) of
-                    true ->
-                        true = erlang:unlink(Pid),
-                        Pid ! {self(), {error, Reason}};
-                    false ->
-                        Absent = partisan_ref:nowhere(Node),
-                        Pid ! {self(), {ok, Absent}},
-                        signal(Pid, Absent, noconnection)
-                end
-        end
-    end),
-    receive
-        {Keeper, {ok, Process}} -> Process;
-        {Keeper, {error, Reason}} -> error(Reason)
-    end.
+%% @doc A process and its keepers.
+-spec keepers(t()) ->
+    {partisan_ref:t(), LinkKeeper :: partisan_ref:t(), MonitorKeeper :: partisan_ref:t()}.
+keepers({Process, Keeper}) -> {Process, Keeper, Keeper};
+keepers({_, _, _} = Spawned) -> Spawned.
 
-linked(Pid, Process, Other) ->
+%% @doc Makes the calling process, which traps exits and is linked with one of this node, the keeper
+%% of its link with another node's process and keeper. Returns when the link has ended.
+-spec linked(pid(), partisan_ref:t(), Keeper :: partisan_ref:t(), Begun :: fun(() -> ok)) -> ok.
+linked(Pid, Process, Other, Begun) ->
     true = ets:insert(?LINKS, {{Pid, Process}, self()}),
+    ok = Begun(),
     % After a restart of the runtime this node is another incarnation.
     Runtime = monitor(process, partisan_remote),
     Monitor = partisan_remote:monitor(Other, #{}),
-    linked(Pid, Process, Runtime, Monitor).
+    linked_until(Pid, Process, Runtime, Monitor).
 
-linked(Pid, Process, Runtime, Monitor) ->
-    receive
-        {'EXIT', Pid, Reason} ->
-            true = ets:delete(?LINKS, {Pid, Process}),
-            ended(Monitor, Reason);
-        {'DOWN', Monitor, process, _, {?MODULE, unlinked}} ->
-            true = ets:delete(?LINKS, {Pid, Process}),
-            erlang:unlink(Pid);
-        {'DOWN', Monitor, process, _, Reason} ->
-            signal(Pid, Process, Reason);
-        {'DOWN', Runtime, process, _, _} ->
-            signal(Pid, Process, noconnection);
-        {?MODULE, unlink} ->
-            true = ets:delete(?LINKS, {Pid, Process}),
-            true = erlang:unlink(Pid),
-            Pid ! {self(), unlinked},
-            ended(Monitor, {?MODULE, unlinked});
-        _Other ->
-            linked(Pid, Process, Runtime, Monitor)
-    end.
-
-%% A link's exit signal in the name of a process elsewhere, which no pid stands for.
+%% @doc Sends a link's exit signal in the name of a process elsewhere, which no pid stands for.
+-spec signal(pid(), partisan_ref:t(), Reason :: term()) -> ok.
 signal(Pid, Process, Reason) ->
-    true = ets:delete(?LINKS, {Pid, Process}),
     case process_info(Pid, trap_exit) of
         {trap_exit, true} ->
             true = erlang:unlink(Pid),
@@ -235,17 +148,129 @@ signal(Pid, Process, Reason) ->
             exit(Reason)
     end.
 
-%% Without the monitor of its own, for which it is monitored too.
--spec ended(reference(), Reason :: term()) -> no_return().
-ended(Monitor, Reason) ->
-    _ = partisan_remote:demonitor(Monitor),
-    ended(Reason).
-
-%% Ends with that reason once the other node monitors this process.
+%% @doc Ends the calling process with that reason once the other node monitors it.
 -spec ended(Reason :: term()) -> no_return().
 ended(Reason) ->
     await_monitor(?HEARTBEATS * partisan_config:get(heartbeat_interval)),
     exit(Reason).
+
+%% Internals: a process and its keepers.
+
+start(Options, Link, IsMonitored, Work) ->
+    try erlang:spawn_opt(held(Work), Options) of
+        Pid when is_pid(Pid) ->
+            Process = partisan_ref:of_local(Pid),
+            LinkKeeper =
+                case Link of
+                    none -> Process;
+                    {Linker, Other} -> link_to(Pid, Linker, Other)
+                end,
+            MonitorKeeper =
+                case IsMonitored of
+                    true -> keeper(fun() -> monitored(Pid) end);
+                    false -> Process
+                end,
+            Pid ! {?MODULE, start},
+            {ok, {Process, LinkKeeper, MonitorKeeper}}
+    catch
+        error:badarg -> {exit, badopt}
+    end.
+
+narrow(Element, {ok, Spawned}) ->
+    {ok, {element(1, Spawned), element(Element, Spawned)}}.
+
+%% Work that waits for the caller to begin it, and ends with the caller.
+held(Work) ->
+    Starter = self(),
+    fun() ->
+        Monitor = monitor(process, Starter),
+        receive
+            {?MODULE, start} ->
+                true = demonitor(Monitor, [flush]),
+                Work();
+            {'DOWN', Monitor, process, Starter, _} ->
+                ok
+        end
+    end.
+
+%% Another process of this node, which begins as one function and goes on as what that returns.
+keeper(Begin) ->
+    Starter = self(),
+    {Keeper, Monitor} = erlang:spawn_monitor(fun() ->
+        Keep = Begin(),
+        Starter ! {self(), partisan_ref:for_answer()},
+        Keep()
+    end),
+    receive
+        {Keeper, Reference} ->
+            true = demonitor(Monitor, [flush]),
+            Reference;
+        {'DOWN', Monitor, process, Keeper, Reason} ->
+            exit(Reason)
+    end.
+
+monitored(Pid) ->
+    Monitor = monitor(process, Pid),
+    fun() ->
+        receive
+            {'DOWN', Monitor, process, Pid, Reason} -> ended(Reason)
+        end
+    end.
+
+%% Internals: keepers of links.
+
+%% The keeper of a process here, which asks for the one at the other end.
+keep(Pid, Process) ->
+    false = process_flag(trap_exit, true),
+    Node = partisan_ref:peer_name(Process),
+    Ends = [Process, partisan_ref:of_local(Pid), partisan_ref:for_answer()],
+    Linked = fun() ->
+        Pid ! {self(), true},
+        ok
+    end,
+    case partisan_execution:call(Node, call, {partisan_control, link, Ends}, infinity) of
+        {ok, {returned, Other}} ->
+            linked(Pid, Process, Other, Linked);
+        {ok, {exited, noproc}} ->
+            ok = Linked(),
+            signal(Pid, Process, noproc);
+        {error, Lost} when element(1, Lost) =:= nodedown; Lost =:= timeout ->
+            ok = Linked(),
+            signal(Pid, Process, noconnection);
+        {error, Reason} ->
+            true = erlang:unlink(Pid),
+            Pid ! {self(), {error, Reason}}
+    end.
+
+linked_until(Pid, Process, Runtime, Monitor) ->
+    receive
+        {'EXIT', Pid, Reason} ->
+            true = ets:delete(?LINKS, {Pid, Process}),
+            ended_linked(Monitor, Reason);
+        {'DOWN', Monitor, process, _, {?MODULE, unlinked}} ->
+            true = ets:delete(?LINKS, {Pid, Process}),
+            true = erlang:unlink(Pid),
+            ok;
+        {'DOWN', Monitor, process, _, Reason} ->
+            true = ets:delete(?LINKS, {Pid, Process}),
+            signal(Pid, Process, Reason);
+        {'DOWN', Runtime, process, _, _} ->
+            true = ets:delete(?LINKS, {Pid, Process}),
+            signal(Pid, Process, noconnection);
+        {?MODULE, unlink} ->
+            true = ets:delete(?LINKS, {Pid, Process}),
+            true = erlang:unlink(Pid),
+            Pid ! {self(), unlinked},
+            ended_linked(Monitor, {?MODULE, unlinked});
+        _Other ->
+            linked_until(Pid, Process, Runtime, Monitor)
+    end.
+
+%% Without the monitor of its own, for which it is monitored too.
+-spec ended_linked(reference(), Reason :: term()) -> no_return().
+ended_linked(Monitor, Reason) ->
+    _ = partisan_remote:demonitor(Monitor),
+    ended(Reason).
 
 await_monitor(Left) when Left > 0 ->
     {monitored_by, Monitoring} = process_info(self(), monitored_by),
@@ -257,16 +282,3 @@ await_monitor(Left) when Left > 0 ->
     end;
 await_monitor(_Left) ->
     ok.
-
-%% Internals.
-
-%% Whether the caller has to know, rather than to learn of the loss of the node as OTP reports it.
-is_fault({nodedown, _}) -> false;
-is_fault(timeout) -> false;
-is_fault(_) -> true.
-
-absent(Node, Reason) ->
-    case is_fault(Reason) of
-        true -> error(Reason);
-        false -> partisan_ref:nowhere(Node)
-    end.
