@@ -80,10 +80,6 @@ statem() ->
             {"gen_statem:send_request/2", "not answered in time", error, fun(S) ->
                 {Name, _} = fixture(statem),
                 gen_statem:receive_response(gen_statem:send_request(S:via(Name), keep), 50)
-            end},
-            {"gen_statem:stop/3", "of a machine", ok, fun(S) ->
-                {Name, _} = fixture(statem),
-                gen_statem:stop(S:via(Name), normal, 20000)
             end}
         ].
 
@@ -135,18 +131,6 @@ event() ->
         {"gen_event:which_handlers/1", "of a manager", ok, fun(S) ->
             {Name, _} = fixture(event),
             gen_event:which_handlers(S:via(Name))
-        end},
-        {"gen_event:add_handler/3", "to a manager", ok, fun(S) ->
-            {Name, _} = fixture(event),
-            gen_event:add_handler(S:via(Name), {comparison_handler, two}, [])
-        end},
-        {"gen_event:delete_handler/3", "of a manager", ok, fun(S) ->
-            {Name, _} = fixture(event),
-            gen_event:delete_handler(S:via(Name), comparison_handler, [])
-        end},
-        {"gen_event:stop/3", "of a manager", ok, fun(S) ->
-            {Name, _} = fixture(event),
-            gen_event:stop(S:via(Name), normal, 20000)
         end}
     ].
 

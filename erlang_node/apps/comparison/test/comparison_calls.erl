@@ -15,7 +15,7 @@ cases() ->
             end}
         ],
         {Title, Kind, Run} <- calls()
-    ] ++ casts() ++ requests() ++ control().
+    ] ++ casts() ++ requests().
 
 calls() ->
     answered() ++ ends() ++ unanswered().
@@ -310,43 +310,6 @@ requests() ->
             end},
             {"gen_server:send_request/4", "an empty collection has no answers", error, fun(_S) ->
                 gen_server:receive_response(gen_server:reqids_new(), 50, true)
-            end}
-        ].
-
-%% Remote control: off unless a node allows it.
-control() ->
-    [
-        {"gen_server:stop/3", Title, Kind, fun(S) ->
-            {Name, _} = fixture(server),
-            gen_server:stop(S:via(Name), Reason, 20000)
-        end}
-     || {Title, Kind, Reason} <- [
-            {"normally", ok, normal},
-            {"with a reason", ok, {shutdown, enough}}
-        ]
-    ] ++
-        [
-            {"gen_server:stop/3", "of an absent name", error, fun(S) ->
-                gen_server:stop(S:via({absent, b()}), normal, 20000)
-            end},
-            {"sys:get_state/2", "of a server", ok, fun(S) ->
-                {Name, _} = fixture(server),
-                sys:get_state(S:via(Name), 20000)
-            end},
-            {"sys:get_state/2", "of an absent name", error, fun(S) ->
-                sys:get_state(S:via({absent, b()}), 20000)
-            end},
-            {"sys:replace_state/3", "of a server", ok, fun(S) ->
-                {Name, _} = fixture(server),
-                sys:replace_state(S:via(Name), fun(State) -> State end, 20000)
-            end},
-            {"sys:suspend/2", "of a server, and resumed", ok, fun(S) ->
-                {Name, _} = fixture(server),
-                {sys:suspend(S:via(Name), 20000), sys:resume(S:via(Name), 20000)}
-            end},
-            {"sys:get_status/2", "of a server", ok, fun(S) ->
-                {Name, _} = fixture(server),
-                element(1, sys:get_status(S:via(Name), 20000))
             end}
         ].
 

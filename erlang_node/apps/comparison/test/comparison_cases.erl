@@ -11,6 +11,7 @@ all() ->
         comparison_messages:cases(),
         comparison_calls:cases(),
         comparison_behaviours:cases(),
+        comparison_control:cases(),
         comparison_monitors:cases(),
         comparison_remote:cases(),
         comparison_processes:cases(),

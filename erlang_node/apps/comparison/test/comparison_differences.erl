@@ -27,14 +27,12 @@ all() ->
         {otp, "supervisors and processes of OTP are reached", "reached",
             "they are not offered: a supervisor starts any process that it is asked to start"},
         {control, "`sys`, `stop` and handlers of events control any process", "any process",
-            "remote control is off: a node lists modules in `remote_execution`, and "
-            "`partisan:execute` calls them. By a via name these calls exit with `normal`"},
+            "by via names, where `remote_execution` lists `partisan_control`, and the module of a "
+            "function or handler that is passed on; otherwise they exit with "
+            "`{not_allowed, Module}`. A handler cannot be supervised from another node"},
         {allowed, "any function of any module is executed", "any function",
             "those of the modules in `remote_execution`, none by default; otherwise "
             "`{not_allowed, Module}`, also for a module that does not exist"},
-        {events, "`gen_event` calls event managers on other nodes", "not by via names",
-            "`gen_event:notify/2` by a via name; its calls have a form of their own, which via "
-            "names do not carry: they exit with `normal`"},
         {named,
             "errors of `receive_response` name `{Name, Node}`, and a lost node is `noconnection`",
             "a process identifier",
@@ -83,21 +81,9 @@ shown() ->
                 "supervisor:count_children/1"
             ],
             ""},
-        {control,
-            [
-                "gen_server:stop/3",
-                "gen_statem:stop/3",
-                "gen_event:stop/3",
-                "gen_event:add_handler/3",
-                "gen_event:delete_handler/3",
-                "sys:get_state/2",
-                "sys:replace_state/3",
-                "sys:suspend/2",
-                "sys:get_status/2"
-            ],
-            ""},
-        {events, ["gen_event:call/4", "gen_event:which_handlers/1", "gen_event:sync_notify/2"], ""},
-        {events, ["gen_event:notify/2"], "arrive"},
+        {control, ["sys:replace_state/3", "sys:install/3", "gen_event:add_handler/3"],
+            "of a module that is not allowed"},
+        {control, ["gen_event:add_sup_handler/3"], ""},
         {named, ["gen_server:send_request/2"], "the server stops"},
         {named, ["gen_server:send_request/2"], "the server fails"},
         {named, ["gen_server:send_request/2"], "the server is killed"},

@@ -2,6 +2,7 @@
 -module(comparison_functions).
 
 -export([value/1, fail/1, leave/1, thrown/1, wait/0]).
+-export([same/0]).
 -export([inform/2, inform/3, echo/0, trap/1, work/2]).
 
 value(Term) -> Term.
@@ -11,6 +12,9 @@ fail(Reason) -> error(Reason).
 leave(Reason) -> exit(Reason).
 
 thrown(Term) -> throw(Term).
+
+%% For the state of a process.
+same() -> fun(State) -> State end.
 
 wait() -> receive never -> ok end.
 

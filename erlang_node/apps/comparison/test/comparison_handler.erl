@@ -7,6 +7,8 @@
 init(Seen) ->
     {ok, Seen}.
 
+handle_event({error, Reason}, _Seen) ->
+    error(Reason);
 handle_event(Event, Seen) ->
     {ok, [Event | Seen]}.
 
@@ -16,6 +18,8 @@ handle_call({echo, Term}, Seen) ->
     {ok, Term, Seen};
 handle_call({error, Reason}, _Seen) ->
     error(Reason);
+handle_call(wait, _Seen) ->
+    receive never -> ok end;
 handle_call(remove, _Seen) ->
     {remove_handler, removed};
 handle_call(kill, _Seen) ->

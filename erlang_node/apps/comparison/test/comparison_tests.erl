@@ -115,7 +115,7 @@ over(Overlay, Roles, Net, Configurations, Others) ->
                     replicas => length(Nodes),
                     heartbeat_interval => 1000,
                     remote_execution => [
-                        lists, erlang, comparison_functions, partisan_control
+                        lists, erlang, comparison_functions, comparison_handler, partisan_control
                     ]
                 },
                 Roles

@@ -324,6 +324,27 @@ refused([A, B]) ->
             {exit, [Ref, kill]}, {link, [Ref]}, {process_info, [Ref, links]}
         ]
     ],
+    ?assertEqual([], call(B, gen_server, call, [server, seen])),
+    % By via names.
+    {ok, _} = call(B, gen_event, start, [{local, events}]),
+    Via = fun(Name) -> {via, partisan, {Name, Node}} end,
+    [
+        ?assertMatch(
+            {Function, {exit, Reason}} when
+                Reason =:= {not_allowed, partisan_control};
+                element(1, Reason) =:= {not_allowed, partisan_control},
+            {Function, outcome_on(A, {Module, Function, Arguments})}
+        )
+     || {Module, Function, Arguments} <- [
+            {sys, get_state, [Via(server)]},
+            {sys, suspend, [Via(server)]},
+            {gen_server, stop, [Via(server)]},
+            {gen_event, add_handler, [Via(events), ?MODULE, []]},
+            {gen_event, stop, [Via(events)]}
+        ]
+    ],
+    ?assertEqual({value, []}, outcome_on(A, {gen_event, which_handlers, [Via(events)]})),
+    ?assertEqual({value, ok}, outcome_on(A, {gen_event, sync_notify, [Via(events), hello]})),
     ?assertEqual([], call(B, gen_server, call, [server, seen])).
 
 %% The atom in the arguments stays unknown to the node, and so does the name of the module.

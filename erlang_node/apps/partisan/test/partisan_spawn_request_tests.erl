@@ -16,7 +16,7 @@ spawned_test_() ->
                 {Title, {timeout, 60, fun() -> Test(Nodes) end}}
              || {Title, Test} <- [
                     {"options reach the process", fun options/1},
-                    {"a linked process gets a signal when its request is abandoned", fun abandoned/1},
+                    {"an abandoned request ends the link", fun abandoned/1},
                     {"what is not allowed", fun refused/1},
                     {"no request is left behind", fun nothing_left/1}
                 ]

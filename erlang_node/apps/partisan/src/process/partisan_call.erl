@@ -37,10 +37,12 @@
     % Of the answer, in milliseconds of `erlang:monotonic_time/1'; the timeout applies too.
     deadline => integer()
 }.
-%% A server; a function that the request encodes, named by its module; whether there is a process.
+%% A server; a function that the request encodes, named by its module; an event manager; whether
+%% there is a process.
 -type callee() ::
     partisan_ref:destination()
     | {execute, ModuleName :: binary()}
+    | {event, partisan_ref:destination()}
     | {find, partisan_ref:destination()}.
 -type request() :: #{
     reply_to := partisan_ref:t(),
@@ -259,6 +261,8 @@ is_option(_) -> false.
 
 local({execute, Name}, Encoded, _Timeout) when is_binary(Name), is_binary(Encoded) ->
     partisan_execution:serve(Name, Encoded);
+local({event, Destination}, Request, Timeout) ->
+    partisan_otp_calls:serve(Destination, Request, Timeout);
 local({find, Destination}, _Request, _Timeout) ->
     case partisan_reach:find(Destination) of
         {ok, Pid} -> {ok, {is_process_alive(Pid), partisan_ref:of_local(Pid)}};

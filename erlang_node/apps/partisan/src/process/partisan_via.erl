@@ -5,6 +5,9 @@
 %%% timeout; so the pid serves OTP's immediate operation and nothing else. Whether the remote
 %%% process exists is known only when it answers.
 %%%
+%%% System messages, and what changes the handlers of an event manager, need {@link
+%%% partisan_control} on the other node ({@link partisan_otp_calls}).
+%%%
 %%% It monitors the caller, which alone knows its timeout, and abandons the call when the caller
 %%% stops waiting. The way to the other node takes a minute at most ({@link partisan_call}), also
 %%% for other messages: if the node is absent, the messages waiting for room must not grow with each
@@ -81,20 +84,20 @@ sent({error, _}, Target, Message) -> exit({badarg, {Target, Message}}).
 
 pass_on(Target, Asker, Monitor) ->
     receive
-        {'$gen_call', From, Request} ->
-            Call = partisan_call:start(Target, Request, infinity, #{partition_key => Asker}),
-            await(Call, From);
         {'DOWN', Monitor, process, Asker, _} ->
             ok;
         Message ->
-            % If it cannot be sent it is lost, as a message to a pid may be.
-            passed(
-                partisan:forward(Target, Message, #{
-                    partition_key => Asker, timeout => partisan_call:delivery_timeout(infinity)
-                })
-            )
+            case partisan_otp_calls:start(Target, Message, Asker) of
+                {ok, Call} -> await(Call);
+                none -> forward(Target, Message, Asker)
+            end
     after ?TIMEOUT -> ok
     end.
+
+%% If it cannot be sent it is lost, as a message to a pid may be.
+forward(Target, Message, Asker) ->
+    Timeout = partisan_call:delivery_timeout(infinity),
+    passed(partisan:forward(Target, Message, #{partition_key => Asker, timeout => Timeout})).
 
 passed({error, timeout}) ->
     {ok, Channel} = partisan_channel:find(default),
@@ -102,14 +105,13 @@ passed({error, timeout}) ->
 passed(_) ->
     ok.
 
-await({Proxy, Call} = Started, {Caller, _} = From) ->
+await({{Proxy, Monitor}, {Caller, _}, Finish} = Call) ->
     receive
-        {'DOWN', Call, process, Proxy, {partisan_call, Reply}} -> gen_server:reply(From, Reply);
-        {'DOWN', Call, process, Proxy, Reason} -> exit(Reason)
+        {'DOWN', Monitor, process, Proxy, _} = Down -> Finish(Down)
     after ?CHECK ->
         {monitored_by, Waiting} = process_info(self(), monitored_by),
         case lists:member(Caller, Waiting) of
-            true -> await(Started, From);
+            true -> await(Call);
             false -> partisan_call:abandon(Proxy)
         end
     end.
