@@ -27,7 +27,10 @@
     % Messages are retransmitted until they have arrived, unless their sender overrides it.
     acknowledged => boolean(),
     % Bytes that may be queued in one lane; `lane_queue_bytes' by default.
-    queue_bytes => pos_integer()
+    queue_bytes => pos_integer(),
+    % Milliseconds by which messages leave, or are delivered, later. For tests.
+    egress_delay => non_neg_integer(),
+    ingress_delay => non_neg_integer()
 }.
 -type t() :: #{
     name := partisan_peer:name(),
@@ -354,13 +357,23 @@ channel(#{name := Name} = Given) when is_atom(Name) ->
         invalid("channels: ~p cannot be monotonic and acknowledged; choose one", [Name]),
     is_valid(positive, maps:get(queue_bytes, Channel, 1)) orelse
         invalid("channels: queue_bytes of ~p must be an integer above 0", [Name]),
-    Known = [name, parallelism, monotonic, acknowledged, queue_bytes],
+    _ = [
+        is_delay(maps:get(Delay, Channel, 0)) orelse
+            invalid("channels: ~s of ~p must be milliseconds from 0 to a minute", [Delay, Name])
+     || Delay <- [egress_delay, ingress_delay]
+    ],
+    Known = [
+        name, parallelism, monotonic, acknowledged, queue_bytes, egress_delay, ingress_delay
+    ],
     Unknown = maps:keys(maps:without(Known, Channel)),
     Unknown =:= [] orelse
         invalid("channels: ~p of ~p is not a field of a channel; remove it", [hd(Unknown), Name]),
     Channel;
 channel(Other) ->
     invalid("channels: ~0p has no name; add one, an atom", [Other]).
+
+is_delay(Value) ->
+    is_integer(Value) andalso Value >= 0 andalso Value =< 60000.
 
 %% A node that no peer would accept had better not start.
 tls(none, _Cluster) ->

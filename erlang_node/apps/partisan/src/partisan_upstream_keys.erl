@@ -10,6 +10,7 @@
 %%% <li>`channels': names, `{Name, Options}', or a map of options by name;</li>
 %%% <li>`parallelism' or `parallel_connections': connections per neighbour of channels without a
 %%%     number of their own; `parallel': whether there is more than one;</li>
+%%% <li>`egress_delay', `ingress_delay': milliseconds, of channels without their own;</li>
 %%% <li>`broadcast_mods', without upstream's own, and `exchange_tick_period': the broadcast handlers
 %%%     and the period of their exchanges;</li>
 %%% <li>`affinity': must be enabled. Messages of one sender, or of one partition key, always share a
@@ -125,10 +126,13 @@ broadcast(Given) ->
     maps:merge(maps:from_list(Named ++ Timed), Others).
 
 channels(Given) ->
-    {Default, Fields} = parallelism(Given),
+    {Parallelism, Fields0} = parallelism(Given),
+    Delays = maps:with([egress_delay, ingress_delay], Fields0),
+    Fields = maps:without(maps:keys(Delays), Fields0),
+    Default = maps:merge(Parallelism, Delays),
     case maps:take(channels, Fields) of
-        error when Default =:= none -> Fields;
-        error -> Fields#{channels => [#{name => default, parallelism => Default}]};
+        error when map_size(Default) =:= 0 -> Fields;
+        error -> Fields#{channels => [Default#{name => default}]};
         {Channels, Others} -> Others#{channels => [channel(C, Default) || C <- listed(Channels)]}
     end.
 
@@ -137,10 +141,10 @@ parallelism(Given) ->
     {Number, Left} = taken(parallelism, Fields),
     {Connections, Others} = taken(parallel_connections, Left),
     case {[Off || {ok, Off} <- [Parallel], Off =/= enabled, Off =/= true], [Number, Connections]} of
-        {[_], _} -> {1, Others};
-        {[], [error, error]} -> {none, Others};
-        {[], [{ok, N}, _]} -> {N, Others};
-        {[], [error, {ok, N}]} -> {N, Others}
+        {[_], _} -> {#{parallelism => 1}, Others};
+        {[], [error, error]} -> {#{}, Others};
+        {[], [{ok, N}, _]} -> {#{parallelism => N}, Others};
+        {[], [error, {ok, N}]} -> {#{parallelism => N}, Others}
     end.
 
 listed(Channels) when is_map(Channels) -> lists:sort(maps:to_list(Channels));
@@ -156,8 +160,7 @@ channel(#{compression := Compression} = Channel, Default) ->
     Compression =:= false orelse
         invalid("channels: compression is not supported; remove it from ~0p", [Channel]),
     channel(maps:remove(compression, Channel), Default);
-channel(#{} = Channel, none) -> Channel;
-channel(#{} = Channel, Default) -> maps:merge(#{parallelism => Default}, Channel);
+channel(#{} = Channel, Default) -> maps:merge(Default, Channel);
 channel(Channel, _Default) -> Channel.
 
 taken(Key, Fields) ->

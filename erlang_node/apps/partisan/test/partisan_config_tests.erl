@@ -73,6 +73,8 @@ wrong_fields_are_named_test_() ->
             {channels, [#{name => a, acknowledged => true, monotonic => true}]},
             {channels, [#{name => a, queue_bytes => 0}]},
             {channels, [#{name => a, lanes => 2}]},
+            {channels, [#{name => a, egress_delay => -1}]},
+            {channels, [#{name => a, ingress_delay => 60001}]},
             {broadcast_handlers, [lists]},
             {broadcast_exchange_interval, 0},
             {colour, blue}

@@ -15,6 +15,7 @@ actions_test_() ->
      || {Action, Decision} <- [
             {drop, drop},
             {{delay, 20}, {delay, 20}},
+            {{ingress_delay, 20}, {delay, 20}},
             {duplicate, duplicate},
             {{corrupt, bit_flip}, {replace, {commit, -1}}},
             {{corrupt, {replace, other}}, {replace, other}},

@@ -47,6 +47,14 @@ fields_test_() ->
                         #{name => b, parallelism => 4}
                     ]
                 }},
+            {"delays of channels without their own",
+                #{ingress_delay => 5, egress_delay => 0, channels => [a, {b, [{egress_delay, 7}]}]},
+                #{
+                    channels => [
+                        #{name => a, ingress_delay => 5, egress_delay => 0},
+                        #{name => b, ingress_delay => 5, egress_delay => 7}
+                    ]
+                }},
             {"broadcast handlers",
                 #{
                     broadcast_mods => [partisan_plumtree_backend, partisan_test_broken],

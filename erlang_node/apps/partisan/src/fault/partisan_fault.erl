@@ -23,7 +23,8 @@
 %%%
 %%% == Actions ==
 %%% <ul>
-%%% <li>`{delay, Ms}': later by that much; messages of one delay keep their order.</li>
+%%% <li>`{delay, Ms}': later by that much; messages of one delay keep their order.
+%%%     `{ingress_delay, Ms}': the same, in a live node where they arrive.</li>
 %%% <li>`{reorder, Ms}': later by a random time of at most that much, so that others overtake.</li>
 %%% <li>`duplicate': twice.</li>
 %%% <li>`{corrupt, How}': {@link partisan_fault_corruption}.</li>
@@ -71,15 +72,13 @@
     | #{node => one_or_more(name()), event => pos_integer()}.
 -type action() ::
     drop
-    | {delay, ms()}
-    | {reorder, ms()}
+    | {delay | ingress_delay | reorder, ms()}
     | duplicate
     | {corrupt, partisan_fault_corruption:how()}
     | {partition, Groups :: [[name()]]}
     | crash
     | fun((event()) -> decision()).
 -type event() ::
-    % At the sender.
     {message, Now :: ms(), From :: name(), To :: name(), Channel :: atom(), Msg :: term()}
     % A node is about to handle its next event.
     | {step, Now :: ms(), name()}.
@@ -244,6 +243,7 @@ chosen(Name, Act) when Act =:= drop; Act =:= duplicate; Act =:= crash -> {Name, 
 decision(#rule{action = drop}, _, _) -> drop;
 decision(#rule{action = {partition, _}}, _, _) -> drop;
 decision(#rule{action = {delay, Ms}}, _, _) -> {delay, Ms};
+decision(#rule{action = {ingress_delay, Ms}}, _, _) -> {delay, Ms};
 decision(#rule{action = duplicate}, _, _) -> duplicate;
 decision(#rule{action = crash}, _, _) -> crash;
 decision(#rule{action = {corrupt, How}}, {message, _, _, _, _, Msg}, _) ->

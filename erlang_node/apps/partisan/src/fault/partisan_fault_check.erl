@@ -5,8 +5,8 @@
 
 -define(SELECTORS, [from, to, channel, message, occurrence, share, seed]).
 -define(ACTIONS,
-    "drop, {delay, Ms}, {reorder, Ms}, duplicate, {corrupt, bit_flip}, {corrupt, {replace, Term}}, "
-    "{partition, Groups} or crash"
+    "drop, {delay, Ms}, {ingress_delay, Ms}, {reorder, Ms}, duplicate, {corrupt, bit_flip}, "
+    "{corrupt, {replace, Term}}, {partition, Groups} or crash"
 ).
 -define(NAMES, "the name of a node, which is a binary, or a list of names").
 -define(ATOMS, "an atom, or a list of atoms").
@@ -48,6 +48,7 @@ action(_Name, {corrupt, bit_flip}) -> ok;
 action(_Name, {corrupt, {replace, _}}) -> ok;
 action(_Name, Fun) when is_function(Fun, 1) -> ok;
 action(Name, {delay, Ms}) -> value(Name, "action.delay", fun is_ms/1, ?MS, Ms);
+action(Name, {ingress_delay, Ms}) -> value(Name, "action.ingress_delay", fun is_ms/1, ?MS, Ms);
 action(Name, {reorder, Ms}) -> value(Name, "action.reorder", fun is_ms/1, ?MS, Ms);
 action(Name, {partition, Groups}) ->
     Wanted = "a list of groups, each a list of names of nodes",

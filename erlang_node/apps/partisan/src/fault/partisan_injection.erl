@@ -3,6 +3,7 @@
 %%% While no rules are set, a sender matches one field of the channel that it holds anyway
 %%% ({@link partisan_channel:is_interposed/1}), and a connection one of its own, which the listener
 %%% switches. That costs nothing that can be measured; a look-up here would cost 15 to 18 ns.
+%%% Delays of channels in the configuration act at the same points, also without rules.
 %%%
 %%% The rules are those of {@link partisan_interposition}, in a persistent term. Occurrences are
 %%% counted in a table, since many processes send.
@@ -11,7 +12,8 @@
 -export([init/0]).
 %% Where messages are sent and arrive.
 -export([send/5]).
--export([admits/2]).
+-export([arrival/3]).
+-export([hold/5]).
 -export([is_apart/1]).
 -export([is_on/0]).
 %% For partisan_interposition.
@@ -30,7 +32,9 @@
 -define(KILLED, 137).
 
 -record(live, {
+    % At the sender, and where messages arrive.
     faults :: partisan_fault:compiled(),
+    arrivals :: partisan_fault:compiled(),
     self :: partisan_peer:name(),
     % In milliseconds of monotonic time.
     set_at :: integer(),
@@ -38,7 +42,9 @@
 }).
 
 -type installation() :: reference().
--export_type([installation/0]).
+%% Why messages are held, and where they go or come from.
+-type path() :: {rule | channel, to | from, partisan_peer:name(), Channel :: atom()}.
+-export_type([installation/0, path/0]).
 
 %% @doc Creates the table of counts, owned by the caller. No rules are in force.
 -spec init() -> ok.
@@ -63,7 +69,8 @@ init() ->
     partisan_channel:t(),
     fun((Message :: term()) -> Result)
 ) -> ok | Result.
-send(To, Destination, Message, Channel, Transmit) ->
+send(To, Destination, Message, Channel, Now) ->
+    Transmit = delayed(To, Channel, Now),
     case live() of
         off ->
             Transmit(Message);
@@ -82,18 +89,43 @@ send(To, Destination, Message, Channel, Transmit) ->
                 {replace, Other} ->
                     Transmit(partisan_envelope:replace(Destination, Message, Other));
                 {delay, Ms} ->
-                    delay(Ms, To, Message, Channel, Transmit);
+                    Path = {rule, to, To, partisan_channel:name(Channel)},
+                    hold(Ms, Path, Message, Channel, fun() -> Transmit(Message) end);
                 crash ->
                     crash()
             end
     end.
 
-%% @doc Whether a frame of a peer is to be handled. Does not return if the node crashes first.
--spec admits(partisan_peer:name(), partisan_frame:decoded()) -> boolean().
-admits(Peer, Frame) ->
-    case live() of
-        off -> true;
-        Live -> not is_apart(Peer, Live) andalso survives(Frame, Live)
+%% @doc Whether a frame of a peer is to be handled, and how late. Does not return if the node
+%% crashes first.
+-spec arrival(partisan_peer:name(), partisan_channel:t(), partisan_frame:decoded()) ->
+    now | never | {late, Milliseconds :: non_neg_integer(), path()}.
+arrival(Peer, Channel, Frame) ->
+    Content = content(Peer, Frame),
+    Name = partisan_channel:name(Channel),
+    Delay = partisan_channel:ingress_delay(Channel),
+    case injected(Peer, Name, Content, Frame) of
+        never -> never;
+        now when Delay =:= 0; Content =:= none -> now;
+        now -> {late, Delay, {channel, from, Peer, Name}};
+        {delay, Ms} -> {late, Delay + Ms, {rule, from, Peer, Name}}
+    end.
+
+%% @doc Does something with a message that much later, after what the same path holds for the same
+%% time. The caller does not wait. If too many bytes are held, the message is dropped.
+-spec hold(
+    Milliseconds :: non_neg_integer(), path(), term(), partisan_channel:t(), fun(() -> term())
+) -> ok.
+hold(Ms, Path, Message, Channel, Act) ->
+    Bytes = erlang:external_size(Message),
+    case add(held, Bytes) > ?HELD_BYTES of
+        true ->
+            ok = released(Bytes),
+            partisan_channel:dropped(Channel, injected);
+        false ->
+            Due = erlang:monotonic_time(millisecond) + Ms,
+            Late = fun() -> acted_late(Act(), Channel) end,
+            partisan_interposition:hold(Path, Due, Bytes, Late)
     end.
 
 %% @doc Whether a partition separates this node from a peer.
@@ -121,8 +153,10 @@ reset() ->
 -spec install(installation(), [partisan_fault:rule()], SetAt :: integer()) -> ok.
 install(Installation, Rules, SetAt) ->
     true = ets:match_delete(?COUNTS, {{'_', '_'}, '_'}),
+    {Arrivals, Others} = lists:partition(fun is_ingress/1, Rules),
     persistent_term:put(?MODULE, #live{
-        faults = partisan_fault:compile(Rules),
+        faults = partisan_fault:compile(Others),
+        arrivals = partisan_fault:compile(Arrivals),
         self = partisan_config:get(name),
         set_at = SetAt,
         installation = Installation
@@ -159,6 +193,58 @@ live() ->
 
 now_ms(#live{set_at = SetAt}) ->
     erlang:monotonic_time(millisecond) - SetAt.
+
+is_ingress(#{action := {ingress_delay, _}}) -> true;
+is_ingress(_) -> false.
+
+delayed(To, Channel, Transmit) ->
+    case partisan_channel:egress_delay(Channel) of
+        0 ->
+            Transmit;
+        Ms ->
+            Path = {channel, to, To, partisan_channel:name(Channel)},
+            fun(M) -> hold(Ms, Path, M, Channel, fun() -> Transmit(M) end) end
+    end.
+
+%% What a frame brings to this node; `none' if it passes through, or is no message.
+content(Peer, {message, Destination, Message}) ->
+    {Peer, Destination, Message};
+content(Peer, {overlay, Message}) ->
+    {Peer, overlay, Message};
+content(_Peer, {relay, {Target, Source, _, _, _}, Payload}) ->
+    case partisan_config:get(name) =:= Target andalso partisan_frame:message_of(Payload) of
+        {ok, {Destination, Message}} -> {Source, Destination, Message};
+        _ -> none
+    end;
+content(_Peer, _Frame) ->
+    none.
+
+injected(Peer, Name, Content, Frame) ->
+    Live = live(),
+    case Live =/= off andalso is_apart(Peer, Live) of
+        true -> never;
+        false when Live =:= off; Content =:= none -> now;
+        false -> arrived(Name, Content, Frame, Live)
+    end.
+
+arrived(Name, {From, Destination, Message}, Frame, #live{self = Self} = Live) ->
+    Inner = partisan_envelope:open(Destination, Message),
+    ok = survive(Frame, Inner, Live),
+    case decide({message, now_ms(Live), From, Self, Name, Inner}, arrivals(Live)) of
+        pass -> now;
+        {delay, _} = Delay -> Delay
+    end.
+
+arrivals(#live{arrivals = Arrivals} = Live) ->
+    Live#live{faults = Arrivals}.
+
+%% Only what an application gets counts: how many messages the runtime exchanges depends on time.
+survive({overlay, _}, _Inner, _Live) ->
+    ok;
+survive(_Frame, Inner, #live{self = Self} = Live) ->
+    _ = not partisan_reach:is_service(partisan_process:type(Inner)) andalso
+        decide({step, now_ms(Live), Self}, Live) =:= crash andalso crash(),
+    ok.
 
 decide(Event, #live{faults = Faults, installation = Installation} = Live) ->
     case partisan_fault:select(Faults, Event) of
@@ -203,40 +289,8 @@ is_apart(Peer, #live{faults = Faults, self = Self} = Live) ->
             false
     end.
 
-survives({message, Destination, Message}, Live) ->
-    is_step(Destination, Message) andalso step(Live),
-    true;
-survives({relay, {Self, _, _, _, _}, Payload}, #live{self = Self} = Live) ->
-    case partisan_frame:message_of(Payload) of
-        {ok, {Destination, Message}} -> survives({message, Destination, Message}, Live);
-        error -> true
-    end;
-survives(_Frame, _Live) ->
-    true.
-
-%% Only what an application gets: how many messages the runtime exchanges depends on time.
-is_step(Destination, Message) ->
-    Type = partisan_process:type(partisan_envelope:open(Destination, Message)),
-    not partisan_reach:is_service(Type).
-
-step(#live{self = Self} = Live) ->
-    decide({step, now_ms(Live), Self}, Live) =:= crash andalso crash().
-
-%% The sender does not wait for it, nor for room in the lane.
-delay(Ms, To, Message, Channel, Transmit) ->
-    Bytes = erlang:external_size(Message),
-    case add(held, Bytes) > ?HELD_BYTES of
-        true ->
-            ok = released(Bytes),
-            partisan_channel:dropped(Channel, injected);
-        false ->
-            Due = erlang:monotonic_time(millisecond) + Ms,
-            Send = fun() -> sent_late(Transmit(Message), Channel) end,
-            partisan_interposition:hold({To, partisan_channel:name(Channel)}, Due, Bytes, Send)
-    end.
-
-sent_late({error, _}, Channel) -> partisan_channel:dropped(Channel, injected);
-sent_late(_, _Channel) -> ok.
+acted_late({error, _}, Channel) -> partisan_channel:dropped(Channel, injected);
+acted_late(_, _Channel) -> ok.
 
 add(Key, Count) ->
     ets:update_counter(?COUNTS, Key, Count, {Key, 0}).

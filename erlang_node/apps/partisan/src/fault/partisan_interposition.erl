@@ -10,11 +10,12 @@
 %%%
 %%% == Where rules act ==
 %%% A node applies them to the messages that it sends: at the transport, below acknowledgement, so
-%%% that an injected loss is retransmitted like a real one; and to the messages of the overlay. Two
-%%% actions also act where messages arrive: a node that a partition separates from a peer swallows
-%%% its frames, heartbeats and handshakes, and a crash counts the node's events there
-%%% ({@link partisan_injection}). So a rule about messages is set at their sender, and a partition
-%%% at either end; it may be set on all nodes. Messages to the own node are not subject to rules.
+%%% that an injected loss is retransmitted like a real one; and to the messages of the overlay.
+%%% Three actions act where messages arrive: a node that a partition separates from a peer swallows
+%%% its frames, heartbeats and handshakes, a crash counts the node's events there, and
+%%% `ingress_delay' delays what has arrived ({@link partisan_injection}). So other rules about
+%%% messages are set at their sender, and a partition at either end; it may be set on all nodes.
+%%% Messages to the own node are not subject to rules.
 %%%
 %%% == Time ==
 %%% `since' and `until' are milliseconds after `set/1'. Rules end by themselves: after their
@@ -49,11 +50,9 @@
     % When they were set, in milliseconds of monotonic time.
     set_at = 0 :: integer(),
     installation = make_ref() :: partisan_injection:installation(),
-    % By peer and channel, those that still hold messages of this installation.
-    delayed = #{} :: #{path() => pid()}
+    % Those that still hold messages, by rules of this installation or by the configuration.
+    delayed = #{} :: #{partisan_injection:path() => pid()}
 }).
-
--type path() :: {partisan_peer:name(), Channel :: atom()}.
 
 %% API.
 
@@ -89,7 +88,9 @@ counts() ->
     gen_server:call(?MODULE, counts, infinity).
 
 %% @private Delays a message.
--spec hold(path(), Due :: integer(), Bytes :: non_neg_integer(), fun(() -> term())) -> ok.
+-spec hold(
+    partisan_injection:path(), Due :: integer(), Bytes :: non_neg_integer(), fun(() -> term())
+) -> ok.
 hold(Path, Due, Bytes, Send) ->
     gen_server:cast(?MODULE, {hold, Path, Due, Bytes, Send}).
 
@@ -212,9 +213,11 @@ interpose(Interposed) ->
     ok = partisan_manager:interpose(Interposed),
     partisan_listener:interpose(Interposed).
 
+%% Delays of channels outlast the rules, so that their messages stay in order.
 finished(#state{delayed = Delayed} = State) ->
-    lists:foreach(fun partisan_delayed:finish/1, maps:values(Delayed)),
-    State#state{delayed = #{}}.
+    Rules = [{Path, Pid} || {{rule, _, _, _} = Path, Pid} <- maps:to_list(Delayed)],
+    lists:foreach(fun({_, Pid}) -> ok = partisan_delayed:finish(Pid) end, Rules),
+    State#state{delayed = maps:without([Path || {Path, _} <- Rules], Delayed)}.
 
 shown(State) ->
     ok = partisan_metrics:set(partisan_injected_faults, [], length(lasting(State))),

@@ -35,7 +35,10 @@
     % Channel to use instead if the first one does not exist or is full.
     fallback => atom(),
     % Of the answer, in milliseconds of `erlang:monotonic_time/1'; the timeout applies too.
-    deadline => integer()
+    deadline => integer(),
+    % Milliseconds by which the request leaves later, and by which the other node handles it later.
+    egress_delay => non_neg_integer(),
+    ingress_delay => non_neg_integer()
 }.
 %% A server; a function that the request encodes, named by its module; an event manager; whether
 %% there is a process.
@@ -50,7 +53,8 @@
     request := term(),
     timeout := timeout(),
     % For the answer.
-    options := options()
+    options := options(),
+    ingress_delay => non_neg_integer()
 }.
 -type result() :: {ok, Reply :: term()} | {exit, Reason :: term()}.
 -export_type([options/0, callee/0, request/0, result/0]).
@@ -96,9 +100,11 @@ is_request(#{
     request := _,
     timeout := Timeout,
     options := Options
-}) ->
+} = Request) ->
     is_binary(Node) andalso is_integer(Incarnation) andalso is_binary(Identity) andalso
         is_timeout(Timeout) andalso is_map(Options) andalso
+        is_integer(maps:get(ingress_delay, Request, 0)) andalso
+        is_timeout(maps:get(ingress_delay, Request, 0)) andalso
         lists:all(fun is_option/1, maps:to_list(Options));
 is_request(_) ->
     false.
@@ -108,6 +114,7 @@ is_request(_) ->
 serve(Request) ->
     spawn_monitor(fun() ->
         #{destination := Callee, request := Call, timeout := Timeout} = Request,
+        ok = pause(ingress_delay, Request),
         answer(local(Callee, Call, Timeout), Request)
     end).
 
@@ -189,19 +196,27 @@ start_remote(Node, Callee, Request, Timeout, Options) ->
         % It ends when this node becomes another incarnation, which no answer reaches.
         _ = monitor(process, partisan_remote),
         ok = partisan_remote:monitor_node(Node, self()),
-        Call = #{
+        Call = (maps:with([ingress_delay], Options))#{
             reply_to => partisan_ref:for_answer(),
             destination => Callee,
             request => Request,
             timeout => Timeout,
             options => Given#{partition_key := erlang:phash2(Key, 1 bsl 32)}
         },
+        ok = pause(egress_delay, Options),
         Limited = Given#{timeout => delivery_timeout(Timeout)},
         case say(Node, {call, Call}, first(Limited, Options)) of
             ok -> await(Node, Call, Given);
             {error, Reason} -> fall_back(Reason, Node, Call, Limited, Options)
         end
     end).
+
+%% A caller that has stopped waiting is noticed afterwards.
+pause(Delay, Options) ->
+    case Options of
+        #{Delay := Ms} -> receive after Ms -> ok end;
+        #{} -> ok
+    end.
 
 first(Limited, #{fallback := _}) -> Limited#{on_busy => error};
 first(Limited, #{}) -> Limited.

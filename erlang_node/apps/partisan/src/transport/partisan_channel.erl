@@ -8,6 +8,8 @@
 %%% lanes get numbers that no previous lane has. A sender can thus detect that the lane it looked up
 %%% is gone, and a new lane can wait until the previous ones have delivered their contents, so the
 %%% order of each key survives the change.
+%%%
+%%% Longer than 300 lines: one record, and a line or two for each question about it.
 -module(partisan_channel).
 
 -export([setup/0]).
@@ -18,6 +20,8 @@
 -export([set_parallelism/2]).
 -export([is_interposed/1]).
 -export([interpose/1]).
+-export([egress_delay/1]).
+-export([ingress_delay/1]).
 -export([lane/2]).
 -export([has_lane/2]).
 -export([stream/2]).
@@ -46,8 +50,11 @@
     % Whether its lanes share that limit, or each has its own.
     shared :: boolean(),
     message_limit :: pos_integer(),
-    % Whether rules of injected faults are in force.
-    interposed = false :: boolean(),
+    % Whether rules of injected faults are in force, or there is an egress delay.
+    interposed :: boolean(),
+    % Milliseconds.
+    egress_delay :: non_neg_integer(),
+    ingress_delay :: non_neg_integer(),
     sent_messages :: partisan_metrics:series(),
     sent_bytes :: partisan_metrics:series(),
     received_messages :: partisan_metrics:series(),
@@ -159,19 +166,30 @@ set_parallelism(Name, Parallelism) ->
             true
     end.
 
-%% @doc Whether messages are subject to rules of injected faults ({@link partisan_injection}).
+%% @doc Whether messages are subject to rules of injected faults, or delayed ({@link
+%% partisan_injection}).
 -spec is_interposed(t()) -> boolean().
 is_interposed(#channel{interposed = Interposed}) ->
     Interposed.
 
-%% @doc Switches that for all channels. Only in the process that sets the parallelism.
+%% @doc Switches rules for all channels. Only in the process that sets the parallelism.
 -spec interpose(boolean()) -> ok.
 interpose(Interposed) ->
     Switch = fun(#{name := Name}) ->
-        {ok, Channel} = find(Name),
-        put(Channel#channel{interposed = Interposed})
+        {ok, #channel{egress_delay = Delay} = Channel} = find(Name),
+        put(Channel#channel{interposed = Interposed orelse Delay > 0})
     end,
     lists:foreach(Switch, partisan_config:get(channels)).
+
+%% @doc Milliseconds by which messages leave later.
+-spec egress_delay(t()) -> non_neg_integer().
+egress_delay(#channel{egress_delay = Delay}) ->
+    Delay.
+
+%% @doc Milliseconds by which messages that have arrived are delivered later.
+-spec ingress_delay(t()) -> non_neg_integer().
+ingress_delay(#channel{ingress_delay = Delay}) ->
+    Delay.
 
 %% @doc The lane of a partition key. Depends on the configured parallelism alone, never on which
 %% lanes are up; otherwise messages of one key would overtake each other while lanes come up.
@@ -269,6 +287,7 @@ totals(Name) ->
 
 publish(#{name := Name, parallelism := Parallelism} = Configured) ->
     #{monotonic := Monotonic, acknowledged := Acknowledged} = Configured,
+    Egress = maps:get(egress_delay, Configured, 0),
     Series = fun(Metric, Labels) -> partisan_metrics:series(Metric, [Name | Labels]) end,
     put(#channel{
         name = Name,
@@ -276,6 +295,9 @@ publish(#{name := Name, parallelism := Parallelism} = Configured) ->
         streams = Parallelism,
         monotonic = Monotonic,
         acknowledged = Acknowledged,
+        interposed = Egress > 0,
+        egress_delay = Egress,
+        ingress_delay = maps:get(ingress_delay, Configured, 0),
         queue_bytes = maps:get(queue_bytes, Configured, partisan_config:get(lane_queue_bytes)),
         shared = not is_map_key(queue_bytes, Configured),
         message_limit = partisan_config:get(message_bytes),

@@ -43,7 +43,7 @@
     checks = partisan_checks:new() :: partisan_checks:t(),
     % When it last answered a ping that it had not read, in milliseconds.
     answered :: integer(),
-    % Whether rules of injected faults are in force.
+    % Whether rules of injected faults are in force, or the channel has a delay.
     interposed :: boolean(),
     % Neighbours that relayed messages do not wait for.
     busy = partisan_relay:new() :: partisan_relay:busy(),
@@ -145,7 +145,7 @@ established(Socket, #{peer := Peer, channel := Channel, version := Version}) ->
         peer = Peer,
         channel = Channel,
         version = Version,
-        interposed = partisan_injection:is_on(),
+        interposed = is_interposed(partisan_injection:is_on(), Channel),
         answered = erlang:monotonic_time(millisecond)
     },
     % A frame is a message, its receiver's name, and a few bytes around them.
@@ -154,6 +154,9 @@ established(Socket, #{peer := Peer, channel := Channel, version := Version}) ->
         {packet_size, partisan_config:get(message_bytes) + 1024}
         | kernel_buffer(partisan_channel:kernel_limit(Channel))
     ]).
+
+is_interposed(HasRules, Channel) ->
+    HasRules orelse partisan_channel:ingress_delay(Channel) > 0.
 
 kernel_buffer(none) -> [];
 kernel_buffer(Bytes) -> [{recbuf, Bytes}].
@@ -184,8 +187,9 @@ loop(#inbound{socket = Socket, doze = Doze} = Inbound) ->
             finish(Inbound);
         {system, From, Request} ->
             system(Request, From, {loop, Inbound});
-        {interpose, Interposed} ->
-            loop(Inbound#inbound{interposed = Interposed});
+        {interpose, HasRules} ->
+            #inbound{channel = Channel} = Inbound,
+            loop(Inbound#inbound{interposed = is_interposed(HasRules, Channel)});
         Message ->
             case partisan_socket:event(Message, Socket) of
                 {data, Data} -> data(Data, Inbound);
@@ -220,10 +224,15 @@ frame(Data, #inbound{interposed = false} = Inbound) ->
     deliver(partisan_frame:decode(Data), byte_size(Data) + 4, Inbound);
 frame(Data, #inbound{peer = #{name := Name}, channel = Channel} = Inbound) ->
     Frame = partisan_frame:decode(Data),
-    case partisan_injection:admits(Name, Frame) of
-        true ->
-            deliver(Frame, byte_size(Data) + 4, Inbound);
-        false ->
+    Deliver = fun() -> deliver(Frame, byte_size(Data) + 4, Inbound) end,
+    case partisan_injection:arrival(Name, Channel, Frame) of
+        now ->
+            Deliver();
+        {late, Ms, Path} ->
+            % By another process, also after the end of this connection.
+            ok = partisan_injection:hold(Ms, Path, Data, Channel, Deliver),
+            Inbound;
+        never ->
             ok = partisan_channel:dropped(Channel, injected),
             Inbound
     end.
