@@ -14,7 +14,13 @@
 -type reason() ::
     partisan_handshake:refusal() | partisan_tls:failure().
 -type subject() ::
-    credentials | seed | message | execution | discovery | {incoming | outgoing, reason()}.
+    credentials
+    | seed
+    | message
+    | execution
+    | discovery
+    | handler
+    | {incoming | outgoing, reason()}.
 -export_type([reason/0, subject/0]).
 
 -define(PERIOD_MS, 60000).
