@@ -5,7 +5,8 @@
 %%% Longer than 300 lines: clients, faults and the report of one course of events.
 %%%
 %%% A campaign is a function of its seed. Faults stay within what the store survives: a node is
-%%% killed only if every partition keeps two replicas that serve.
+%%% killed only if every partition keeps two replicas that serve. With `sloppy' writes the network
+%%% is also split between two nodes and the others; a killed node loses the hints that it keeps.
 -module(ring_campaign).
 
 -export([run/1]).
@@ -20,6 +21,7 @@
     {kill, non_neg_integer()}
     | {suspect, non_neg_integer(), non_neg_integer()}
     | {cut, non_neg_integer()}
+    | {split, non_neg_integer()}
     | heal
     | {plan, Members :: non_neg_integer()}
     | {trap, Kind :: atom(), sender | receiver, Delivered :: boolean()}
@@ -34,6 +36,10 @@
     modules => map(),
     mode => quorum | atomic,
     reads => full | digest,
+    availability => strict | sloppy,
+    write => pos_integer(),
+    % Of the simulation.
+    world => map(),
     % `one': each session writes a key of its own.
     writers => one | all,
     % Milliseconds that a message may be under way.
@@ -46,6 +52,8 @@
     settled := boolean(),
     history := [ring_history:event()],
     writes := non_neg_integer(),
+    hinted := non_neg_integer(),
+    forgotten := non_neg_integer(),
     reads := non_neg_integer(),
     failed := non_neg_integer(),
     world := ring_simulation:t(),
@@ -74,6 +82,9 @@
 
 -define(STEP_MS, 5).
 -define(SETTLE_MS, 60000).
+%% Tombstones outlast hints and the requests that deliver them.
+-define(HINTS, #{count => 20, bytes => 4000, age => 4000}).
+-define(GRACE_MS, 6000).
 -define(KINDS, [
     pull, more, last, seal, ask_grant, grant, may_go, go, copy, copied, copied_last, born, noted,
     write, written, store, stored, read, found
@@ -97,9 +108,12 @@ run(#{seed := Seed} = Given) ->
         slowest => 2000,
         mode => Mode,
         reads => Reads,
+        availability => strict,
+        write => 2,
+        world => #{},
         faults => Faults
     },
-    Options = maps:merge(Defaults, Given),
+    Options = sloppy(maps:merge(Defaults, Given)),
     Begun = begin_world(Options),
     Faulty = lists:foldl(fun inject/2, Begun, maps:get(faults, Options)),
     finish(Faulty).
@@ -147,8 +161,28 @@ fault(R0) ->
 
 %% Internals: the course.
 
-begin_world(#{seed := Seed, nodes := Count, partitions := Partitions} = Options) ->
-    World = ring_simulation:new(#{
+%% Splits in the place of lonely nodes, and traps for the messages of hints. With a quorum of three,
+%% one node out of reach suffices for hints. Slower, so that splits are noticed.
+sloppy(#{availability := sloppy, faults := Faults, seed := Seed} = Options) ->
+    Options#{
+        faults := [{3 * Delay, sloppy_action(Action)} || {Delay, Action} <- Faults],
+        write := 2 + Seed rem 2,
+        world := #{hints => ?HINTS, grace => ?GRACE_MS, detects_cuts => true}
+    };
+sloppy(Options) ->
+    Options.
+
+sloppy_action({cut, I}) -> {split, I};
+sloppy_action({suspect, I, _}) -> {split, I};
+sloppy_action({delay, _}) -> heal;
+sloppy_action({trap, Kind, Role, Delivered}) when Kind =:= ask_grant; Kind =:= may_go ->
+    {trap, keep, Role, Delivered};
+sloppy_action({trap, Kind, Role, Delivered}) when Kind =:= grant; Kind =:= go ->
+    {trap, kept, Role, Delivered};
+sloppy_action(Action) -> Action.
+
+begin_world(#{seed := Seed, nodes := Count, partitions := Partitions, world := Others} = Options) ->
+    World = ring_simulation:new(Others#{
         seed => Seed,
         partitions => Partitions,
         replication => 3,
@@ -195,6 +229,9 @@ act({suspect, I, J}, C, W) ->
 act({cut, I}, C, W) ->
     Alone = nth(I, ring_simulation:nodes(W)),
     C#campaign{world = ring_simulation:cut(fun(Name) -> Name =:= Alone end, W)};
+act({split, I}, #campaign{options = #{nodes := Count}} = C, W) ->
+    Two = [name(N rem Count) || N <- [I, I + 1]],
+    C#campaign{world = ring_simulation:cut(fun(Name) -> lists:member(Name, Two) end, W)};
 act(heal, C, W) ->
     Fast = ring_simulation:delay(none, W),
     C#campaign{world = ring_simulation:cut(fun(_) -> all end, Fast)};
@@ -222,12 +259,15 @@ finish(C) ->
     IsSettled = ring_simulation:is_settled(World) andalso Settled#campaign.busy =:= #{},
     {Dropped, _} = ring_simulation:take_dropped(World),
     Finals = [F || IsSettled, F <- finals(Settled)],
-    History = Finals ++ [{dropped, K, Ctx, At} || {K, Ctx, At} <- Dropped] ++ Before,
+    Forgotten = [{forgotten, K, Ctx} || {K, Ctx} <- ring_simulation:forgotten(World)],
+    History = Finals ++ [{dropped, K, Ctx, At} || {K, Ctx, At} <- Dropped] ++ Forgotten ++ Before,
     #{
         violations => ring_history:check(History),
         settled => IsSettled,
         history => History,
         writes => length([W || {write, #{outcome := {ok, _, _}} = W} <- History]),
+        hinted => length([W || {write, #{outcome := {hinted, _, _}} = W} <- History]),
+        forgotten => length(Forgotten),
         reads => length([R || {read, R} <- History]),
         failed => Failed,
         world => World,
@@ -329,18 +369,27 @@ ask_perhaps(Session, #campaign{world = W} = C) ->
     end.
 
 ask({Node, _} = Session, #campaign{idle = Idle, busy = Busy, options = O, number = Number} = C) ->
-    #{mode := Mode, reads := Reads} = O,
+    #{mode := Mode, reads := Reads, availability := Availability, write := Write} = O,
     {K, W1} = ring_simulation:uniform(keys(C), C#campaign.world),
     {Choice, W2} = ring_simulation:uniform(10, W1),
     Key = chosen(K, Choice =< 5, Session, O),
     Context = maps:get(Key, map_get(Session, Idle), []),
     {Operation, Request} =
         case Choice of
-            1 -> {{put, Key, none}, #{value => none}};
-            _ when Choice =< 5 -> {{put, Key, {value, Number}}, #{value => Number}};
+            1 -> {{put, Key, none}, #{value => none, availability => Availability}};
+            _ when Choice =< 5 ->
+                {{put, Key, {value, Number}}, #{value => Number, availability => Availability}};
             _ -> {{get, Key}, #{}}
         end,
-    Options = #{context => Context, mode => Mode, reads => Reads, timeout => 4000, prefer => Node},
+    Options = #{
+        context => Context,
+        mode => Mode,
+        reads => Reads,
+        availability => Availability,
+        write => Write,
+        timeout => 4000,
+        prefer => Node
+    },
     case ring_simulation:request(Node, Number, Operation, Options, W2) of
         {true, W3} ->
             Asked = Request#{
@@ -380,8 +429,8 @@ ended(Result, #{session := Session, key := Key} = Asked, Contexts, #campaign{wor
     Known = maps:get(Key, Contexts, []),
     {Events, Context, More} =
         case {Result, Asked} of
-            {{ok, Dot, _Set, Next}, _} ->
-                {[{write, Ended#{outcome => {ok, Dot, Next}}}], Next, 0};
+            {{Acknowledged, Dot, _Set, Next}, _} ->
+                {[{write, Ended#{outcome => {Acknowledged, Dot, Next}}}], Next, 0};
             {{ok, Set, Next}, _} ->
                 Observed = #{observed => ring_dvv:context(Set), values => ring_dvv:entries(Set)},
                 {[{read, maps:merge(Ended, Observed)}], Next, 0};

@@ -24,6 +24,7 @@
 -export([take_done/1]).
 -export([take_stopped/1]).
 -export([take_dropped/1]).
+-export([forgotten/1]).
 -export([now/1]).
 -export([uniform/2]).
 -export([nodes/1]).
@@ -40,7 +41,9 @@
 %% `delay': of a message, from and to. `slow': messages in a thousand that take up to `slowest'.
 %% `duplicates': messages between seats in a thousand that arrive twice.
 %% `modules': seat, request and service of the nodes, which a test may replace by faulty ones.
-%% `repair': milliseconds between two rounds of anti-entropy, `grace': age at which tombstones go.
+%% `repair': milliseconds between two rounds of anti-entropy, `grace': age at which tombstones go,
+%% in addition to that of hints. `hints': their bounds on a node. `detects_cuts': whether a request
+%% learns after a while that a node is on another side.
 -type options() :: #{
     seed := integer(),
     partitions := pos_integer(),
@@ -51,7 +54,9 @@
     duplicates => non_neg_integer(),
     repair => pos_integer(),
     grace => pos_integer(),
-    modules => #{seat | request | service => module()}
+    hints => ring_hints:limits(),
+    detects_cuts => boolean(),
+    modules => #{seat | request | service | hints => module()}
 }.
 
 -record(node, {
@@ -61,6 +66,7 @@
     seats = #{} :: #{ring_state:index() => term()},
     requests = #{} :: #{term() => term()},
     repairs = #{} :: #{term() => ring_repair:t()},
+    hints :: term(),
     % Nodes whose present incarnation is believed to be lost.
     lost = [] :: [name()],
     % The incarnations that this node has heard of.
@@ -77,6 +83,8 @@
     starts = #{} :: #{name() => pos_integer()},
     serial = 0 :: non_neg_integer(),
     side = fun(_) -> all end :: fun((name()) -> term()),
+    % When it last changed.
+    cut_at = 0 :: milliseconds(),
     epoch = 0 :: non_neg_integer(),
     members = [] :: [name()],
     % Kills a node at the next message of a kind.
@@ -86,6 +94,8 @@
     done = [] :: [{term(), term()}],
     stopped = [] :: [name()],
     dropped = [] :: [{ring_replica:key(), ring_dvv:context(), milliseconds()}],
+    % The hints that were lost with their node, or given up.
+    forgotten = [] :: [{ring_replica:key(), ring_dvv:context()}],
     messages = 0 :: non_neg_integer()
 }).
 
@@ -97,6 +107,9 @@
 -define(AUTHORITY_MS, 300).
 %% Until others notice the loss of a node.
 -define(DETECTION_MS, {100, 600}).
+-define(CUT_DETECTION_MS, 600).
+%% Of the request that delivers a hint.
+-define(DELIVERY_MS, 2000).
 
 %% @doc A world without nodes.
 -spec new(options()) -> t().
@@ -108,6 +121,8 @@ new(#{seed := Seed} = Options) ->
         duplicates => 20,
         repair => 400,
         grace => 3000,
+        hints => #{count => 0, bytes => 0, age => 0},
+        detects_cuts => false,
         modules => #{}
     },
     #world{
@@ -117,9 +132,9 @@ new(#{seed := Seed} = Options) ->
 
 %% @doc Starts a node, for the first time or again, without data.
 -spec start(name(), t()) -> t().
-start(Name, #world{nodes = Nodes, starts = Starts} = W0) ->
+start(Name, #world{nodes = Nodes, starts = Starts, options = #{hints := Limits}} = W0) ->
     Start = maps:get(Name, Starts, 0) + 1,
-    Node = #node{start = Start},
+    Node = #node{start = Start, hints = (module(hints, W0)):new(Limits)},
     W = W0#world{nodes = Nodes#{Name => Node}, starts = Starts#{Name => Start}},
     % Others notice the new incarnation when they are connected again.
     Others = maps:keys(maps:remove(Name, Nodes)),
@@ -133,10 +148,13 @@ start(Name, #world{nodes = Nodes, starts = Starts} = W0) ->
 -spec stop(name(), t()) -> t().
 stop(Name, #world{nodes = Nodes, stopped = Stopped} = W) ->
     case maps:take(Name, Nodes) of
-        {#node{start = Start}, Others} ->
+        {#node{start = Start, hints = Hints}, Others} ->
             lists:foldl(
                 fun(Other, Acc) -> later(?DETECTION_MS, {lost, Other, Name, Start}, Acc) end,
-                W#world{nodes = Others, stopped = [Name | Stopped]},
+                forget(
+                    (module(hints, W)):sets(Hints),
+                    W#world{nodes = Others, stopped = [Name | Stopped]}
+                ),
                 maps:keys(Others)
             );
         error ->
@@ -146,7 +164,7 @@ stop(Name, #world{nodes = Nodes, stopped = Stopped} = W) ->
 %% @doc Partitions the network: nodes with different results cannot reach each other.
 -spec cut(fun((name()) -> term()), t()) -> t().
 cut(Side, W) ->
-    W#world{side = Side}.
+    W#world{side = Side, cut_at = now(W)}.
 
 %% @doc The authority gives the ring to these members, and informs one of the living nodes.
 -spec plan([name()], t()) -> t().
@@ -205,6 +223,11 @@ take_stopped(#world{stopped = Stopped} = W) ->
 -spec take_dropped(t()) -> {[{ring_replica:key(), ring_dvv:context(), milliseconds()}], t()}.
 take_dropped(#world{dropped = Dropped} = W) ->
     {Dropped, W#world{dropped = []}}.
+
+%% @doc The hints that were lost with their node or given up, so far.
+-spec forgotten(t()) -> [{ring_replica:key(), ring_dvv:context()}].
+forgotten(#world{forgotten = Forgotten}) ->
+    Forgotten.
 
 %% @doc The virtual time.
 -spec now(t()) -> milliseconds().
@@ -285,13 +308,16 @@ strength(Without, #world{options = #{partitions := Partitions, replication := N}
      || P <- lists:seq(0, Partitions - 1)
     ]).
 
-%% @doc Whether every node has the last plan, and every index is served by its owner alone.
+%% @doc Whether every node has the last plan, every index is served by its owner alone, and there
+%% are no hints.
 -spec is_settled(t()) -> boolean().
 is_settled(#world{nodes = Nodes, epoch = Epoch, options = #{partitions := Partitions}} = W) ->
     Seat = module(seat, W),
     Views = [View || #node{view = View} <- maps:values(Nodes)],
     Seats = seats(W),
-    lists:all(fun(V) -> V =/= none andalso ring_view:epoch(V) =:= Epoch end, Views) andalso
+    Hints = module(hints, W),
+    lists:all(fun(#node{hints = H}) -> Hints:count(H) =:= 0 end, maps:values(Nodes)) andalso
+        lists:all(fun(V) -> V =/= none andalso ring_view:epoch(V) =:= Epoch end, Views) andalso
         length(Seats) =:= Partitions andalso
         lists:all(
             fun({Name, S}) ->
@@ -400,7 +426,7 @@ tick(Name, Count, #world{nodes = Nodes, options = #{repair := Repair}} = W) ->
             none -> W1;
             _ -> send(Name, Peer, Gossip, W1)
         end,
-    Ticked = reconcile(Name, each_seat(Name, tick, W2)),
+    Ticked = deliver_hints(Name, reconcile(Name, each_seat(Name, tick, W2))),
     case Count rem (Repair div ?TICK_MS) of
         0 -> repair(Name, Ticked);
         _ -> Ticked
@@ -562,6 +588,7 @@ kind({seat, _, Message}) -> element(1, Message);
 kind({request, _, _, _, _, Command}) when is_tuple(Command) -> element(1, Command);
 kind({answer, _, _, _, {vote, _, _, _, Reply}}) when is_tuple(Reply) -> element(1, Reply);
 kind({answer, _, _, _, {vote, _, _, _, Reply}}) -> Reply;
+kind({answer, _, _, _, Answer}) when is_atom(Answer) -> Answer;
 kind({answer, _, _, _, Answer}) -> element(1, Answer);
 kind(Payload) -> element(1, Payload).
 
@@ -572,6 +599,9 @@ arrived(From, To, {seat, Index, Message}, #world{nodes = Nodes} = W) ->
         #{To := #node{seats = #{Index := _}}} -> seat(To, Index, {message, From, Message}, W);
         #{} -> no_seat(From, To, Index, Message, W)
     end;
+arrived(From, To, {request, Id, Tag, {hints, To} = Place, Partition, Command}, W) ->
+    {Answer, Next} = hint(To, Partition, Command, W),
+    send(To, From, {answer, Id, Tag, Place, Answer}, Next);
 arrived(From, To, {request, Id, Tag, Index, Partition, Command}, #world{nodes = Nodes} = W) ->
     Ref = {From, Id, Tag, Index},
     case Nodes of
@@ -629,27 +659,79 @@ requested(Name, Id, Request, Effects, #world{nodes = Nodes} = W) ->
 
 request_effect({command, Tag, Index, To, Partition, Command}, Name, Id, W) ->
     #world{nodes = #{Name := #node{lost = Lost, start = Start}}} = W,
-    case lists:member(To, Lost) of
+    case lists:member(To, Lost) orelse is_cut_off(Name, To, W) of
         % Noticed at once, but after this step.
         true -> enqueue(1, {timer, Name, Start, Id, {unreachable, Tag, Index}}, W);
         false -> send(Name, To, {request, Id, Tag, Index, Partition, Command}, W)
     end;
 request_effect({start_timer, Timer, Delay}, Name, Id, #world{starts = Starts} = W) ->
     enqueue(Delay, {timer, Name, map_get(Name, Starts), Id, Timer}, W);
-request_effect({done, Result}, Name, Id, #world{nodes = Nodes, done = Done} = W) ->
+request_effect({done, Result}, Name, Id, #world{nodes = Nodes} = W) ->
     #{Name := #node{requests = Requests} = Node} = Nodes,
-    Put = put_node(Name, Node#node{requests = maps:remove(Id, Requests)}, W),
-    Put#world{done = [{Id, Result} | Done]}.
+    ended(Id, Result, Name, put_node(Name, Node#node{requests = maps:remove(Id, Requests)}, W)).
+
+ended({hint, _, P, Key, Set}, Result, Name, #world{nodes = Nodes} = W) ->
+    #{Name := #node{hints = Hints} = Node} = Nodes,
+    Outcome =
+        case Result of
+            {ok, _, _} -> ok;
+            {error, _} -> error
+        end,
+    Left = (module(hints, W)):delivered(P, Key, Set, Outcome, Hints),
+    put_node(Name, Node#node{hints = Left}, W);
+ended(Id, Result, _Name, #world{done = Done} = W) ->
+    W#world{done = [{Id, Result} | Done]}.
+
+is_cut_off(From, To, #world{side = Side, cut_at = At, options = #{detects_cuts := Detects}} = W) ->
+    Detects andalso Side(From) =/= Side(To) andalso now(W) - At >= ?CUT_DETECTION_MS.
+
+%% Internals: hints.
+
+hint(Name, Partition, Command, #world{nodes = Nodes} = W) ->
+    #{Name := #node{view = View, hints = Hints} = Node} = Nodes,
+    {Actor, Next} = actor(View =/= none andalso ring_view:actor(Name, View), View, W),
+    Info = #{partition => Partition, now => now(W), actor => Actor},
+    {Answer, Kept} = (module(hints, W)):handle(Command, Info, Hints),
+    {Answer, put_node(Name, Node#node{hints = Kept}, Next)}.
+
+actor(Index, View, W) when is_integer(Index) ->
+    {Incarnation, Next} = incarnation(View, W),
+    {{Index, Incarnation}, Next};
+actor(_NoMember, _View, W) ->
+    {none, W}.
+
+deliver_hints(Name, #world{nodes = Nodes} = W) ->
+    #{Name := #node{hints = Hints, view = View, lost = Lost} = Node} = Nodes,
+    IsReady = fun(P, Quorum) ->
+        View =/= none andalso
+            length([To || {_, To} <- ring_view:preference(P, View), not lists:member(To, Lost)]) >=
+                Quorum
+    end,
+    {Due, Expired, Left} = (module(hints, W)):due(now(W), IsReady, Hints),
+    Put = put_node(Name, Node#node{hints = Left}, W),
+    lists:foldl(
+        fun(Delivery, Acc) -> deliver_hint(Name, Delivery, View, Acc) end,
+        forget([{Key, Set} || {_, Key, Set, _} <- Expired], Put),
+        Due
+    ).
+
+deliver_hint(Name, {P, Key, Set, Quorum}, View, #world{serial = Serial} = W) ->
+    Options = #{write => Quorum, timeout => ?DELIVERY_MS},
+    {Request, Effects} = (module(request, W)):new({store, Key, Set}, View, Options),
+    requested(Name, {hint, Serial, P, Key, Set}, Request, Effects, W#world{serial = Serial + 1}).
+
+forget(Sets, #world{forgotten = Forgotten} = W) ->
+    W#world{forgotten = [{Key, ring_dvv:context(Set)} || {Key, Set} <- Sets] ++ Forgotten}.
 
 %% Internals: anti-entropy.
 
 %% By the node that serves the first index of a partition.
-repair(Name, #world{nodes = Nodes, options = #{grace := Grace}} = W) ->
+repair(Name, #world{nodes = Nodes, options = #{grace := Grace, hints := #{age := Age}}} = W) ->
     #{Name := #node{seats = Seats, view = View}} = Nodes,
     lists:foldl(
         fun(P, #world{serial = Serial} = Acc) ->
             Id = {repair, Serial},
-            {Repair, Effects} = ring_repair:new(P, View, Grace),
+            {Repair, Effects} = ring_repair:new(P, View, Grace + Age),
             repaired(Name, Id, Repair, Effects, Acc#world{serial = Serial + 1})
         end,
         W,
@@ -677,5 +759,10 @@ put_node(Name, Node, #world{nodes = Nodes} = W) ->
     W#world{nodes = Nodes#{Name := Node}}.
 
 module(What, #world{options = #{modules := Modules}}) ->
-    Default = #{seat => ring_seat, request => ring_request, service => ring_kvs_vnode},
+    Default = #{
+        seat => ring_seat,
+        request => ring_request,
+        service => ring_kvs_vnode,
+        hints => ring_hints
+    },
     maps:get(What, Modules, maps:get(What, Default)).

@@ -11,7 +11,8 @@ names() ->
         dirty_writes_dropped,
         old_acknowledgement_counted,
         dot_reused,
-        write_executed_twice
+        write_executed_twice,
+        undelivered_hint_dropped
     ].
 
 %% The module to change, the line as it is, and as it is wrong.
@@ -29,7 +30,11 @@ bug(dot_reused) ->
         "ring_replica:new({Index, {0, 0 * element(2, Incarnation)}})"};
 bug(write_executed_twice) ->
     {ring_request, "        _ -> {Request, []}\n    end;\nask_again",
-        "        _ -> try_next(Request#request{untried = Indexes})\n    end;\nask_again"}.
+        "        _ -> try_next(Request#request{untried = Indexes})\n    end;\nask_again"};
+
+bug(undelivered_hint_dropped) ->
+    {ring_hints, "{error, #{{P, Key} := Hint}} -> again({P, Key}, Hint, Hints);",
+        "{error, #{{P, Key} := _}} -> remove({P, Key}, Hints);"}.
 
 %% The modules to copy: the changed one, and those that call it.
 copies(ring_handoff) -> [ring_seat, ring_handoff, ring_copies];
@@ -43,7 +48,10 @@ load(Name) ->
     maps:from_list([
         {Role, renamed(M, Name)}
      || {Role, M} <- [
-            {seat, ring_seat}, {request, ring_request}, {service, ring_kvs_vnode}
+            {seat, ring_seat},
+            {request, ring_request},
+            {service, ring_kvs_vnode},
+            {hints, ring_hints}
         ],
         lists:member(M, Copies)
     ]).

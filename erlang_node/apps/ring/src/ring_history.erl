@@ -12,6 +12,13 @@
 %%% <li>`invented': every value was written.</li>
 %%% </ul>
 %%% A tombstone that all replicas have dropped is covered by nothing; a history says so (`dropped').
+%%%
+%%% == Hinted writes ==
+%%% A write whose quorum has stand-ins among it ({@link ring_request}) must be covered by the final
+%%% state, when all hints have been delivered, and by no read before: it is judged as if it were
+%%% acknowledged at the end. A hint that was lost or given up is in the history too (`forgotten'),
+%%% and excuses the hinted writes that its set covers. A session need not read again what it has
+%%% seen of such a key, except for writes acknowledged without hints.
 -module(ring_history).
 
 -export([check/1]).
@@ -21,7 +28,7 @@
 -type entry() :: {ring_dvv:dot(), ring_dvv:value()}.
 
 %% `context': that was given. An outcome is what came back until `ended'; of a failed write nothing
-%% is known, and a failed read is left out.
+%% is known, and a failed read is left out. `availability': strict, unless it says otherwise.
 -type write() :: #{
     session := term(),
     key := key(),
@@ -29,7 +36,8 @@
     context := ring_dvv:context(),
     started := milliseconds(),
     ended := milliseconds() | never,
-    outcome := {ok, ring_dvv:dot(), ring_dvv:context()} | failed
+    outcome := {ok | hinted, ring_dvv:dot(), ring_dvv:context()} | failed,
+    availability => strict | sloppy
 }.
 %% `observed': the clock and values that were read, without what the session knew.
 -type read() :: #{
@@ -44,6 +52,7 @@
     {write, write()}
     | {read, read()}
     | {dropped, key(), ring_dvv:context(), milliseconds()}
+    | {forgotten, key(), ring_dvv:context()}
     % At the end, on the replicas that any quorum may consist of.
     | {final, key(), ring_dvv:context(), [entry()]}.
 
@@ -73,6 +82,7 @@ by_key(Events) ->
 key({write, #{key := Key}}) -> Key;
 key({read, #{key := Key}}) -> Key;
 key({dropped, Key, _, _}) -> Key;
+key({forgotten, Key, _}) -> Key;
 key({final, Key, _, _}) -> Key.
 
 check_key(Key, Events) ->
@@ -82,7 +92,8 @@ check_key(Key, Events) ->
 %% What is acknowledged before a read begins must be covered; what is dropped before it ends need
 %% not be.
 in_time(Events) ->
-    Points = [point(Event) || Event <- Events, is_step(Event) orelse is_final(Event)],
+    Forgotten = [Context || {forgotten, _, Context} <- Events],
+    Points = [point(E) || E <- Events, is_step(E) orelse is_final(E) orelse is_kept(E, Forgotten)],
     Dropped = [{At, Context} || {dropped, _, Context, At} <- Events],
     {_, _, Found} = lists:foldl(
         fun({_, _, Point}, Acc) -> judge(Point, Dropped, Acc) end, {[], [], []}, lists:sort(Points)
@@ -90,6 +101,7 @@ in_time(Events) ->
     Found.
 
 %% At one moment, reads begin before writes are acknowledged; the end is after all numbers.
+point({write, #{outcome := {hinted, _, _}} = Write}) -> {infinity, 1, {acknowledged, Write}};
 point({write, #{ended := Ended} = Write}) -> {Ended, 1, {acknowledged, Write}};
 point({read, #{started := Started} = Read}) -> {Started, 0, {read, Read}};
 point({final, _, _, _} = Final) -> {infinity, 2, Final}.
@@ -97,7 +109,12 @@ point({final, _, _, _} = Final) -> {infinity, 2, Final}.
 is_final({final, _, _, _}) -> true;
 is_final(_) -> false.
 
-judge({acknowledged, #{outcome := {ok, Dot, _}, context := Context}}, _, {Dots, Replaced, Found}) ->
+is_kept({write, #{outcome := {hinted, Dot, _}}}, Forgotten) ->
+    not lists:any(fun(Context) -> ring_dvv:is_covered(Dot, Context) end, Forgotten);
+is_kept(_, _) ->
+    false.
+
+judge({acknowledged, #{outcome := {_, Dot, _}, context := Context}}, _, {Dots, Replaced, Found}) ->
     {ring_dvv:join([Dot], Dots), [{Dot, Context} | Replaced], Found};
 judge({read, #{ended := Ended, observed := Observed, values := Values} = Read}, Dropped, Acc) ->
     observed(Read, Observed, Values, [C || {At, C} <- Dropped, At =< Ended], Acc);
@@ -119,9 +136,14 @@ observed(Read, Observed, Values, Dropped, {Dots, Replaced, Found}) ->
 in_sessions(Events) ->
     Dropped = [{At, Context} || {dropped, _, Context, At} <- Events],
     Steps = lists:sort([step(E) || E <- Events, is_step(E)]),
+    Firm =
+        case [sloppy || {write, #{availability := sloppy}} <- Events] of
+            [] -> all;
+            _ -> [Dot || {write, #{outcome := {ok, Dot, _}}} <- Events]
+        end,
     Sessions = lists:usort([Session || {Session, _, _, _} <- Steps]),
     lists:append([
-        regressions([S || {Of, _, _, _} = S <- Steps, Of =:= Session], [], Dropped)
+        regressions([S || {Of, _, _, _} = S <- Steps, Of =:= Session], [], Firm, Dropped)
      || Session <- Sessions
     ]).
 
@@ -134,17 +156,25 @@ step({write, #{session := Session, started := Started, outcome := {ok, Dot, _}}}
 step({read, #{session := Session, started := Started} = Read}) ->
     {Session, Started, read, Read}.
 
-regressions([{_, _, written, Dot} | Steps], Context, Dropped) ->
-    regressions(Steps, ring_dvv:join([Dot], Context), Dropped);
-regressions([{_, _, read, Read} | Steps], Context, Dropped) ->
+regressions([{_, _, written, Dot} | Steps], Context, Firm, Dropped) ->
+    regressions(Steps, ring_dvv:join([Dot], Context), Firm, Dropped);
+regressions([{_, _, read, Read} | Steps], Context, Firm, Dropped) ->
     #{observed := Observed, ended := Ended} = Read,
     Covered = lists:foldl(
         fun ring_dvv:join/2, Observed, [C || {At, C} <- Dropped, At =< Ended]
     ),
     Found = [{regressed, {Context, Read}} || not ring_dvv:covers(Covered, Context)],
-    Found ++ regressions(Steps, ring_dvv:join(Context, Observed), Dropped);
-regressions([], _Context, _Dropped) ->
+    Found ++ regressions(Steps, ring_dvv:join(Context, firm(Observed, Firm)), Firm, Dropped);
+regressions([], _Context, _Firm, _Dropped) ->
     [].
+
+%% Of what has been read, that which must be read again.
+firm(Observed, all) ->
+    Observed;
+firm(Observed, Firm) ->
+    lists:foldl(
+        fun ring_dvv:join/2, [], [[Dot] || Dot <- Firm, ring_dvv:is_covered(Dot, Observed)]
+    ).
 
 identities(Events) ->
     Written = [Value || {write, #{value := Value}} <- Events, Value =/= none],
@@ -155,7 +185,7 @@ identities(Events) ->
         [{executed_twice, Value} || Value <- lists:usort(Values -- lists:usort(Values))] ++
         [{invented, Value} || Value <- lists:usort(Values), not lists:member(Value, Written)].
 
-entries({write, #{outcome := {ok, Dot, _}, value := Value}}) -> [{Dot, Value}];
+entries({write, #{outcome := {_, Dot, _}, value := Value}}) -> [{Dot, Value}];
 entries({read, #{values := Values}}) -> Values;
 entries({final, _, _, Values}) -> Values;
 entries(_) -> [].

@@ -1,5 +1,5 @@
 %%% @doc The key-value store's part of an index: a replica ({@link ring_replica}) of each of its
-%%% partitions, and hints for other indexes.
+%%% partitions.
 -module(ring_kvs_vnode).
 -behaviour(ring_vnode).
 

@@ -41,6 +41,9 @@
 
 -export_type([t/0]).
 
+%% Milliseconds that a round takes at most.
+-define(LONGEST_MS, 20000).
+
 %% @doc Begins a round. It ends long before the grace of a tombstone, so that it does not store an
 %% older copy after the tombstone has gone.
 -spec new(ring_view:partition(), ring_view:t(), Grace :: non_neg_integer()) -> {t(), [effect()]}.
@@ -48,7 +51,7 @@ new(Partition, View, Grace) ->
     Addresses = maps:from_list(ring_view:preference(Partition, View)),
     Repair = #repair{partition = Partition, addresses = Addresses, grace = Grace},
     {Asking, Ask} = ask(rows, Repair),
-    {Asking, [{start_timer, deadline, max(1, Grace div 3)} | Ask]}.
+    {Asking, [{start_timer, deadline, max(1, min(Grace div 3, ?LONGEST_MS))} | Ask]}.
 
 %% @doc Takes an answer.
 -spec handle(event(), t()) -> {t(), [effect()]}.

@@ -15,6 +15,11 @@
 %%% not execute it (it has moved, or does not serve) or the command has not left this node. If there
 %%% is no answer, the outcome is unknown.
 %%%
+%%% `sloppy': if holders cannot be asked, a second attempt goes to stand-ins, which keep the result
+%%% as a hint ({@link ring_hints}), and execute the write if no holder does. A write that has its
+%%% quorum only with them is `hinted': a quorum read need not cover it before its delivery, which
+%%% is the operation `store'.
+%%%
 %%% == Votes ==
 %%% Every vote names the incarnation of its index, and what it knows of the others'. A vote of an
 %%% incarnation that any vote knows to be over does not count: what it confirms may be lost. The
@@ -29,6 +34,8 @@
 -type index() :: ring_state:index().
 -type key() :: ring_replica:key().
 -type tag() :: write | store | read | digest | repair.
+%% That executes commands: an index, or the hints of a node.
+-type place() :: index() | {hints, ring_state:member()}.
 
 %% `timeout': in milliseconds. `retry': between questions to indexes that did not serve. `context':
 %% of the session, or for a write of the value that it replaces. `prefer': where to execute a write,
@@ -37,6 +44,7 @@
     read => pos_integer(),
     write => pos_integer(),
     mode => quorum | atomic,
+    availability => strict | sloppy,
     reads => full | digest,
     context => ring_dvv:context(),
     prefer => ring_state:member(),
@@ -44,28 +52,33 @@
     retry => pos_integer()
 }.
 
--type operation() :: {get, key()} | {put, key(), {value, ring_dvv:value()} | none}.
+%% `store': of a set, on a quorum.
+-type operation() ::
+    {get, key()}
+    | {put, key(), {value, ring_dvv:value()} | none}
+    | {store, key(), ring_dvv:t()}.
 
 %% `unreachable': the command has not left this node, or its node has no such seat. `lost': the
 %% node's incarnation, with what it had to answer.
 -type event() ::
-    {answer, tag(), index(), ring_seat:answer()}
-    | {unreachable, tag(), index()}
+    {answer, tag(), place(), ring_seat:answer() | ring_hints:answer()}
+    | {unreachable, tag(), place()}
     | {lost, ring_state:member()}
     | {retry, ring_view:t()}
     | deadline.
 
 -type result() ::
     {ok, ring_dvv:t(), ring_dvv:context()}
-    | {ok, ring_dvv:dot(), ring_dvv:t(), ring_dvv:context()}
+    | {ok | hinted, ring_dvv:dot(), ring_dvv:t(), ring_dvv:context()}
     | {error, unavailable | timeout}.
 
 -type effect() ::
-    {command, tag(), index(), ring_state:member(), ring_view:partition(), ring_kvs_vnode:command()}
+    {command, tag(), place(), ring_state:member(), ring_view:partition(),
+        ring_kvs_vnode:command() | ring_hints:command()}
     | {start_timer, retry | deadline, Milliseconds :: pos_integer()}
     | {done, result()}.
 
--export_type([options/0, operation/0, event/0, effect/0, result/0, tag/0]).
+-export_type([options/0, operation/0, event/0, effect/0, result/0, tag/0, place/0]).
 
 -record(vote, {
     incarnation :: ring_state:incarnation(),
@@ -84,9 +97,12 @@
     phase :: reading | writing | storing,
     votes = #{} :: #{index() => #vote{}},
     % What has been asked and not answered.
-    pending = #{} :: #{index() => tag()},
-    % Of a write: indexes that are still to be tried.
-    untried = [] :: [index()],
+    pending = #{} :: #{place() => tag()},
+    % Of a write: places that are still to be tried, until the next retry.
+    untried = [] :: [place()],
+    % Of a sloppy write: nodes that may keep it, and that do.
+    stand_ins = [] :: [ring_state:member()],
+    kept = [] :: [ring_state:member()],
     dot = none :: none | ring_dvv:dot(),
     set = ring_dvv:new() :: ring_dvv:t()
 }).
@@ -110,7 +126,8 @@ new(Operation, View, Options) ->
         partition = Partition,
         indexes = Indexes,
         addresses = maps:from_list([{I, address(I, View)} || I <- Indexes]),
-        phase = reading
+        phase = reading,
+        stand_ins = stand_ins(Operation, Partition, View, Options)
     },
     {Begun, Effects} = begin_operation(Operation, Request),
     Timeout = maps:get(timeout, Options, ?TIMEOUT_MS),
@@ -127,11 +144,11 @@ handle({answer, Tag, Index, Answer}, #request{pending = Pending} = Request) ->
     end;
 handle({unreachable, Tag, Index}, #request{pending = Pending} = Request) ->
     case Pending of
-        #{Index := Tag} -> failed(Tag, settle(Index, Request));
+        #{Index := Tag} -> failed(Tag, Index, settle(Index, Request));
         #{} -> {Request, []}
     end;
-handle({lost, Node}, #request{pending = Pending, addresses = Addresses} = Request) ->
-    Lost = [I || {I, _} <- lists:sort(maps:to_list(Pending)), is_at(Node, I, Addresses)],
+handle({lost, Node}, #request{pending = Pending} = Request) ->
+    Lost = [I || {I, _} <- lists:sort(maps:to_list(Pending)), node_of(I, Request) =:= Node],
     case [I || I <- Lost, map_get(I, Pending) =:= write] of
         [_] -> {Request, [{done, {error, timeout}}]};
         [] -> {lists:foldl(fun settle/2, Request, Lost), []}
@@ -158,9 +175,11 @@ begin_operation({get, Key}, #request{indexes = [First | Others]} = Request) ->
 begin_operation({put, _, _}, #request{indexes = Indexes, options = Options} = Request) ->
     Prefer = maps:get(prefer, Options, none),
     {Here, Elsewhere} = lists:partition(
-        fun(I) -> is_at(Prefer, I, Request#request.addresses) end, Indexes
+        fun(I) -> node_of(I, Request) =:= Prefer end, Indexes
     ),
-    try_next(Request#request{phase = writing, untried = Here ++ Elsewhere}).
+    try_next(Request#request{phase = writing, untried = Here ++ Elsewhere});
+begin_operation({store, _, Set}, Request) ->
+    ask_stores(Request#request{phase = storing, set = Set}).
 
 other_reads(#request{options = #{reads := digest}}) -> digest;
 other_reads(_Request) -> read.
@@ -168,17 +187,21 @@ other_reads(_Request) -> read.
 command(read, Key) -> {read, Key};
 command(digest, Key) -> {digest, Key}.
 
-%% The next index executes the write; with none left, the retry timer begins again.
-try_next(#request{untried = [Index | Others], operation = {put, Key, Value}} = Request) ->
-    Command = {write, Key, Value, session(Request)},
-    ask([{Index, write, Command}], Request#request{untried = Others});
+%% The next place executes the write; with none left, the retry timer begins again.
+try_next(#request{untried = [Place | Others], operation = {put, Key, Value}} = Request) ->
+    Command =
+        case Place of
+            {hints, _} -> {write, Key, Value, session(Request), quorum(write, Request)};
+            _ -> {write, Key, Value, session(Request)}
+        end,
+    ask([{Place, write, Command}], Request#request{untried = Others});
 try_next(#request{untried = []} = Request) ->
     {Request, []}.
 
-ask(Questions, #request{partition = P, addresses = Addresses, pending = Pending} = Request) ->
+ask(Questions, #request{partition = P, pending = Pending} = Request) ->
     Asked = maps:from_list([{I, Tag} || {I, Tag, _} <- Questions]),
     Commands = [
-        {command, Tag, I, element(2, map_get(I, Addresses)), P, Command}
+        {command, Tag, I, node_of(I, Request), P, Command}
      || {I, Tag, Command} <- Questions
     ],
     {Request#request{pending = maps:merge(Pending, Asked)}, Commands}.
@@ -186,14 +209,36 @@ ask(Questions, #request{partition = P, addresses = Addresses, pending = Pending}
 %% Asks those without a valid vote that are not pending.
 ask_again(#request{phase = writing, pending = Pending, indexes = Indexes} = Request) ->
     case map_size(Pending) of
-        0 -> try_next(Request#request{untried = Indexes});
+        0 -> try_next(Request#request{untried = Indexes ++ free_places(Request)});
         _ -> {Request, []}
     end;
 ask_again(#request{phase = reading, operation = {get, Key}} = Request) ->
     ask([{I, read, {read, Key}} || I <- missing(Request)], Request);
-ask_again(#request{phase = storing, operation = Operation, set = Set} = Request) ->
+ask_again(#request{phase = storing} = Request) ->
+    Absent = length(missing(Request)),
+    {Asked, Effects} = ask_stores(Request),
+    Places = free_places(Asked),
+    {Next, More} = ask_stand_ins(min(Absent, lacking(Asked)), Asked#request{untried = Places}),
+    {Next, Effects ++ More}.
+
+ask_stores(#request{operation = Operation, set = Set} = Request) ->
     Key = element(2, Operation),
     ask([{I, store, {store, Key, Set}} || I <- missing(Request)], Request).
+
+ask_stand_ins(Count, #request{operation = Operation, set = Set, untried = Untried} = Request) ->
+    {Places, Later} = lists:split(max(0, min(Count, length(Untried))), Untried),
+    Command = {keep, element(2, Operation), Set, quorum(write, Request)},
+    ask([{Place, store, Command} || Place <- Places], Request#request{untried = Later}).
+
+%% Nodes that the quorum lacks, if the stand-ins that have been asked agree.
+lacking(#request{pending = Pending} = Request) ->
+    Asked = length([asked || {hints, _} <- maps:keys(Pending)]),
+    quorum(write, Request) - length(confirmed(Request)) - Asked.
+
+%% The hints of nodes that are not asked for an index.
+free_places(#request{stand_ins = StandIns, indexes = Indexes, pending = Pending} = Request) ->
+    Used = Request#request.kept ++ [node_of(I, Request) || I <- Indexes ++ maps:keys(Pending)],
+    [{hints, Node} || Node <- StandIns, not lists:member(Node, Used)].
 
 missing(#request{indexes = Indexes, pending = Pending, votes = Votes} = Request) ->
     [
@@ -214,14 +259,16 @@ answered(Tag, Index, {vote, Index, Incarnation, Known, Reply}, Request) ->
         addresses = Addresses#{Index := {Incarnation, element(2, map_get(Index, Addresses))}}
     },
     voted(Tag, Reply, Learnt);
+answered(Tag, {hints, Node}, {kept, Reply}, #request{kept = Kept} = Request) ->
+    voted(Tag, Reply, Request#request{kept = [Node | Kept]});
 answered(Tag, Index, {moved, Index, {Incarnation, _} = Holder}, Request) ->
     #request{addresses = #{Index := {Before, _}} = Addresses} = Request,
     case Before =:= none orelse Incarnation > Before of
         true -> repeat(Tag, Index, Request#request{addresses = Addresses#{Index := Holder}});
-        false -> failed(Tag, Request)
+        false -> failed(Tag, Index, Request)
     end;
-answered(Tag, Index, {not_serving, Index}, Request) ->
-    failed(Tag, Request).
+answered(Tag, Place, _NotServingOrRefused, Request) ->
+    failed(Tag, Place, Request).
 
 holds({found, Set}) -> {set, Set};
 holds({digest, Digest}) -> {digest, Digest};
@@ -236,12 +283,13 @@ repeat(Tag, Index, #request{operation = {get, Key}} = Request) ->
     ask([{Index, Tag, command(Tag, Key)}], Request).
 
 %% It was not executed.
-failed(write, Request) -> try_next(Request);
-failed(_Tag, Request) -> {Request, []}.
+failed(write, _Place, Request) -> try_next(Request);
+failed(store, {hints, _}, Request) -> ask_stand_ins(1, Request);
+failed(_Tag, _Place, Request) -> {Request, []}.
 
-voted(write, {written, Dot, Set}, #request{operation = {put, Key, _}} = Request) ->
-    Storing = Request#request{phase = storing, dot = Dot, set = Set},
-    {Asked, Effects} = ask([{I, store, {store, Key, Set}} || I <- missing(Storing)], Storing),
+voted(write, {written, Dot, Set}, Request) ->
+    Storing = Request#request{phase = storing, dot = Dot, set = Set, untried = []},
+    {Asked, Effects} = ask_stores(Storing),
     {Next, More} = stored(Asked),
     {Next, Effects ++ More};
 voted(store, stored, Request) ->
@@ -252,10 +300,19 @@ voted(_Tag, _Reply, Request) ->
     {Request, []}.
 
 stored(#request{operation = Operation, set = Set} = Request) ->
-    case length(valid(Request)) >= quorum(write, Request) of
-        true -> done(Operation, Set, Request);
-        false -> {Request, []}
+    Quorum = quorum(write, Request),
+    case {length(valid(Request)) >= Quorum, length(confirmed(Request)) >= Quorum} of
+        {true, _} -> done(Operation, Set, Request);
+        {false, true} -> hinted(done(Operation, Set, Request));
+        {false, false} -> {Request, []}
     end.
+
+%% The nodes that hold the result, for an index or as a hint.
+confirmed(#request{kept = Kept} = Request) ->
+    lists:usort(Kept ++ [node_of(I, Request) || {I, _} <- valid(Request)]).
+
+hinted({Request, [{done, {ok, Dot, Set, Context}}]}) ->
+    {Request, [{done, {hinted, Dot, Set, Context}}]}.
 
 %% Internals: reads.
 
@@ -322,10 +379,10 @@ lacking(Key, Merged, Votes) ->
 
 %% Internals: results.
 
-done({get, _}, Set, Request) ->
-    {Request, [{done, {ok, Set, ring_dvv:join(session(Request), ring_dvv:context(Set))}}]};
 done({put, _, _}, Set, #request{dot = Dot} = Request) ->
-    {Request, [{done, {ok, Dot, Set, written_context(Dot, Set, session(Request))}}]}.
+    {Request, [{done, {ok, Dot, Set, written_context(Dot, Set, session(Request))}}]};
+done(_GetOrStore, Set, Request) ->
+    {Request, [{done, {ok, Set, ring_dvv:join(session(Request), ring_dvv:context(Set))}}]}.
 
 %% Covers the write, unless it would then cover a concurrent value that the client has not seen.
 written_context(Dot, Set, Context) ->
@@ -336,7 +393,7 @@ written_context(Dot, Set, Context) ->
     end.
 
 failure(#request{operation = {put, _, _}}) -> timeout;
-failure(#request{operation = {get, _}}) -> unavailable.
+failure(_GetOrStore) -> unavailable.
 
 %% Internals: the record.
 
@@ -356,8 +413,13 @@ address(Index, View) ->
         none -> {none, ring_view:owner(Index, View)}
     end.
 
-is_at(Node, Index, Addresses) ->
-    element(2, map_get(Index, Addresses)) =:= Node.
+node_of({hints, Node}, _Request) -> Node;
+node_of(Index, #request{addresses = Addresses}) -> element(2, map_get(Index, Addresses)).
+
+stand_ins({put, _, _}, Partition, View, #{availability := sloppy}) ->
+    ring_view:stand_ins(Partition, View);
+stand_ins(_Operation, _Partition, _View, _Options) ->
+    [].
 
 session(#request{options = Options}) ->
     maps:get(context, Options, []).

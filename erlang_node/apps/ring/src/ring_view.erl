@@ -4,6 +4,7 @@
 -export([new/1]).
 -export([update/2]).
 -export([near/2]).
+-export([part/2]).
 -export([epoch/1]).
 -export([members/1]).
 -export([replication/1]).
@@ -15,7 +16,8 @@
 -export([siblings/2]).
 -export([neighbours/2]).
 -export([preference/2]).
--export([fallbacks/2]).
+-export([stand_ins/2]).
+-export([actor/2]).
 -export([owner/2]).
 -export([owned/2]).
 -export([holder/2]).
@@ -26,7 +28,9 @@
     epoch :: ring_state:epoch(),
     plan :: ring_state:plan(),
     owners :: #{ring_state:index() => ring_state:member()},
-    holders :: #{ring_state:index() => ring_state:holder()}
+    holders :: #{ring_state:index() => ring_state:holder()},
+    % Of the partition of a part.
+    stand_ins = none :: none | [ring_state:member()]
 }).
 
 -opaque t() :: #view{}.
@@ -34,6 +38,9 @@
 -type index() :: ring_state:index().
 
 -export_type([t/0, partition/0]).
+
+%% So many that of two sides of a cut each has some, also in a large cluster.
+-define(STAND_INS, 32).
 
 %% @doc The view of a state, `none' before the first plan.
 -spec new(ring_state:t()) -> t() | none.
@@ -68,6 +75,11 @@ near(Indexes, #view{plan = Plan, owners = Owners, holders = Holders} = View) ->
         owners = maps:with(Indexes, Owners),
         holders = maps:with(Indexes, Holders)
     }.
+
+%% @doc The part of a view that a request for a partition needs.
+-spec part(partition(), t()) -> t().
+part(Partition, View) ->
+    (near(indexes(Partition, View), View))#view{stand_ins = stand_ins(Partition, View)}.
 
 %% @doc The epoch of the plan.
 -spec epoch(t()) -> ring_state:epoch().
@@ -125,23 +137,36 @@ neighbours(Index, View) ->
 preference(Partition, View) ->
     [{Index, address(Index, View)} || Index <- indexes(Partition, View)].
 
-%% @doc The indexes that follow, with nodes that differ from those before: where hints are kept.
--spec fallbacks(partition(), t()) -> [{index(), ring_state:member()}].
-fallbacks(Partition, #view{plan = #{partitions := Count, replication := N}} = View) ->
-    Used = [Node || {_, Node} <- preference(Partition, View)],
-    fallbacks((Partition + N) rem Count, Count - N, 2 * N, Used, View).
+%% @doc The nodes that keep hints for a partition, in order: the next owners on the ring that own
+%% none of its indexes, 32 at most. They follow from the plan alone.
+-spec stand_ins(partition(), t()) -> [ring_state:member()].
+stand_ins(Partition, #view{stand_ins = none, plan = Plan} = View) ->
+    #{partitions := Count, replication := N} = Plan,
+    Owners = [owner(Index, View) || Index <- indexes(Partition, View)],
+    stand_ins((Partition + N) rem Count, Count - N, ?STAND_INS, Owners, View);
+stand_ins(_Partition, #view{stand_ins = Nodes}) ->
+    Nodes.
 
-fallbacks(Index, Left, Wanted, Used, #view{plan = #{partitions := Count}} = View) when
+stand_ins(Index, Left, Wanted, Used, #view{plan = #{partitions := Count}} = View) when
     Left > 0, Wanted > 0
 ->
-    Node = address(Index, View),
+    Node = owner(Index, View),
     Next = (Index + 1) rem Count,
     case lists:member(Node, Used) of
-        true -> fallbacks(Next, Left - 1, Wanted, Used, View);
-        false -> [{Index, Node} | fallbacks(Next, Left - 1, Wanted - 1, [Node | Used], View)]
+        true -> stand_ins(Next, Left - 1, Wanted, Used, View);
+        false -> [Node | stand_ins(Next, Left - 1, Wanted - 1, [Node | Used], View)]
     end;
-fallbacks(_Index, _Left, _Wanted, _Used, _View) ->
+stand_ins(_Index, _Left, _Wanted, _Used, _View) ->
     [].
+
+%% @doc The index as which a member gives out dots for others: beyond those of the ring, by its
+%% place in the plan; `none' if it is no member.
+-spec actor(ring_state:member(), t()) -> index() | none.
+actor(Node, #view{plan = #{members := Members, partitions := Partitions}}) ->
+    case lists:splitwith(fun(Member) -> Member =/= Node end, Members) of
+        {Before, [Node | _]} -> Partitions + length(Before);
+        {_, []} -> none
+    end.
 
 %% @doc The node that the plan gives an index to.
 -spec owner(index(), t()) -> ring_state:member().

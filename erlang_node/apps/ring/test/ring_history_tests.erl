@@ -53,6 +53,32 @@ no_violation_test_() ->
         ?_assertEqual([], kinds([write(a, 1, [], 0, 5, ?DOT(1)), read(b, 5, 8, [], [])]))
     ].
 
+%% A hinted write is due at the end, unless its hint was lost; a session may miss it until then.
+hinted_writes_test_() ->
+    {write, Write} = write(a, 1, [], 0, 5, ?DOT(1)),
+    Hinted = {write, Write#{outcome := {hinted, ?DOT(1), [?DOT(1)]}, availability => sloppy}},
+    Seen = [read(b, 6, 7, [?DOT(1)], [{?DOT(1), 1}]), read(b, 8, 9, [], [])],
+    Missing = {final, ?K, [], []},
+    [
+        ?_assertEqual([], kinds([Hinted | Seen])),
+        ?_assertEqual([lost], kinds([Hinted, Missing])),
+        ?_assertEqual([], kinds([Hinted, Missing, {forgotten, ?K, [?DOT(1)]}])),
+        ?_assertEqual(
+            [returned],
+            kinds([
+                write(a, 1, [], 0, 5, ?DOT(1)),
+                {write, Write#{
+                    value := 2,
+                    context := [?DOT(1)],
+                    outcome := {hinted, ?DOT(2), [?DOT(2)]},
+                    availability => sloppy
+                }},
+                read(b, 6, 8, [?DOT(1)], [{?DOT(1), 1}]),
+                {final, ?K, [?DOT(2)], [{?DOT(1), 1}, {?DOT(2), 2}]}
+            ])
+        )
+    ].
+
 kinds(Events) ->
     lists:usort([Kind || {Kind, _, _} <- ring_history:check(Events)]).
 

@@ -108,6 +108,54 @@ replaced(#{net := Net, configuration := Configuration} = Node, Load) ->
     ok = load_on(New, Load),
     New.
 
+%% With a quorum of all three replicas, a node that is lost leaves writes to stand-ins; when it is
+%% back it has them.
+sloppy_test_() ->
+    {timeout, 120, fun() ->
+        [First, Second, Third, Fourth] = Nodes = start(4),
+        try
+            {ok, 1} = plan(First, Nodes, #{}),
+            ok = settled(Nodes, 1),
+            ok = partisan_test_cluster:kill(Fourth),
+            Left = [First, Second, Third],
+            ok = await(fun() -> lists:all(fun(N) -> lost(N) =:= [name(Fourth)] end, Left) end),
+            Keys = [key(I) || I <- lists:seq(1, ?KEYS)],
+            Options = #{w => 3, availability => sloppy},
+            Outcomes = [acknowledged(Second, K, Options) || K <- Keys],
+            ?assert(lists:member(hinted, Outcomes)),
+            ?assertNot(is_settled(kvs, 1, Left)),
+            Back = partisan_test_cluster:start_node(
+                maps:get(net, Fourth), maps:get(configuration, Fourth)
+            ),
+            ok = boot_node(Back),
+            % That is without hints too.
+            ok = settled([Back | Left], 1),
+            Held = maps:from_list(
+                lists:append([call(N, ?MODULE, replicas, []) || N <- [Back | Left]])
+            ),
+            ?assertEqual(
+                [{K, I, [K]} || K <- Keys, I <- [0, 1, 2]],
+                [
+                    {K, I, lists:usort(ring_dvv:values(set(P, I, K, Held)))}
+                 || K <- Keys, P <- [ring_view:partition_of(K, ?PARTITIONS)], I <- [0, 1, 2]
+                ]
+            )
+        after
+            partisan_test_cluster:stop(Nodes)
+        end
+    end}.
+
+%% A node may be taken for lost while the machine is busy.
+acknowledged(Node, Key, Options) ->
+    case call(Node, ring_kvs, put, [Key, Key, Options]) of
+        {error, _} -> acknowledged(Node, Key, Options);
+        {Acknowledged, _Context} -> Acknowledged
+    end.
+
+lost(Node) ->
+    #{lost := Lost} = call(Node, ring_manager, status, [kvs]),
+    Lost.
+
 %% Clients, each a session that writes and reads through any node.
 
 start_load(Nodes) ->
@@ -230,7 +278,7 @@ boot_node(Node) ->
 boot(Options) ->
     {ok, _} = application:ensure_all_started(ring),
     ok = ring_echo:start(Options),
-    ring_kvs:start(Options#{repair => 1000}).
+    ring_kvs:start(Options#{repair => 1000, hint_age => 600000}).
 
 plan(Node, Members, Others) ->
     Plan = Others#{members => [name(M) || M <- Members], partitions => ?PARTITIONS},

@@ -103,7 +103,86 @@ concurrent_writes_test() ->
         ring_request:handle({answer, store, Second, stored(Second)}, Storing)
     ).
 
+%% Only a second attempt goes to stand-ins, which count as long as the quorum lacks them.
+a_sloppy_write_is_hinted_test() ->
+    {Request, First, [Second, Third]} = sloppy(),
+    Dot = {{First, {1, 1}}, 1},
+    Set = ring_dvv:write(Dot, {value, 1}, [], ring_dvv:new()),
+    Written = {answer, write, First, written(First, Dot, Set)},
+    {Storing, [_, _]} = ring_request:handle(Written, Request),
+    {One, []} = ring_request:handle({unreachable, store, Second}, Storing),
+    {Both, []} = ring_request:handle({unreachable, store, Third}, One),
+    {Asked, Effects} = ring_request:handle({retry, view()}, Both),
+    [_, _, {command, store, {hints, Node} = Place, Node, _, {keep, ?KEY, Set, 2}}] =
+        commands(Effects),
+    ?assertMatch(
+        {_, [{done, {hinted, Dot, Set, _}}]},
+        ring_request:handle({answer, store, Place, {kept, stored}}, Asked)
+    ),
+    % A holder that answers after all makes it an ordinary write.
+    ?assertMatch(
+        {_, [{done, {ok, Dot, Set, _}}]},
+        ring_request:handle({answer, store, Third, stored(Third)}, Asked)
+    ),
+    % Another one is asked if it has no room; with none left, the next retry begins again.
+    {Refused, [{command, store, Other, _, _, _}]} =
+        ring_request:handle({answer, store, Place, refused}, Asked),
+    ?assertNotEqual(Place, Other),
+    {None, []} = ring_request:handle({unreachable, store, Other}, Refused),
+    {Silent, []} = ring_request:handle({unreachable, store, Second}, None),
+    {_, Again} = ring_request:handle({retry, view()}, Silent),
+    ?assertMatch(
+        [{command, store, Second, _, _, _}, {command, store, Place, Node, _, _}], commands(Again)
+    ).
+
+%% A stand-in executes a write if no holder can, with its own dot.
+a_stand_in_executes_a_write_test() ->
+    {Request, First, [Second, Third]} = sloppy(),
+    {Tried, Effects} = lists:foldl(
+        fun(I, {R, _}) -> ring_request:handle({unreachable, write, I}, R) end,
+        {Request, []},
+        [First, Second, Third]
+    ),
+    ?assertEqual([], Effects),
+    {Again, [_Timer, {command, write, First, _, _, _}]} =
+        ring_request:handle({retry, view()}, Tried),
+    {Standing, [{command, write, {hints, Node} = Place, Node, _, {write, ?KEY, _, [], 2}}]} =
+        lists:foldl(
+            fun(I, {R, _}) -> ring_request:handle({unreachable, write, I}, R) end,
+            {Again, []},
+            [First, Second, Third]
+        ),
+    % It is not repeated.
+    ?assertMatch({_, [{done, {error, timeout}}]}, ring_request:handle({lost, Node}, Standing)),
+    Dot = {{13, {1, 1}}, 1},
+    Set = ring_dvv:write(Dot, {value, 1}, [], ring_dvv:new()),
+    {Storing, Stores} =
+        ring_request:handle({answer, write, Place, {kept, {written, Dot, Set}}}, Standing),
+    ?assertMatch([{command, store, _, _, _, _}, _, _], Stores),
+    ?assertMatch(
+        {_, [{done, {hinted, Dot, Set, _}}]},
+        ring_request:handle({answer, store, Second, stored(Second)}, Storing)
+    ).
+
+%% A hint is delivered by a quorum of replicas alone.
+a_delivery_test() ->
+    Set = ring_dvv:write({{13, {1, 1}}, 1}, {value, 1}, [], ring_dvv:new()),
+    {Request, Effects} = ring_request:new({store, ?KEY, Set}, view(), #{}),
+    [A, B, _] = [I || {command, store, I, _, _, {store, ?KEY, _}} <- commands(Effects)],
+    {One, []} = ring_request:handle({answer, store, A, stored(A)}, Request),
+    ?assertMatch({_, [{done, {error, unavailable}}]}, ring_request:handle(deadline, One)),
+    ?assertMatch(
+        {_, [{done, {ok, Set, _}}]}, ring_request:handle({answer, store, B, stored(B)}, One)
+    ).
+
 %% Helpers.
+
+sloppy() ->
+    Options = #{availability => sloppy},
+    {Request, Effects} = ring_request:new({put, ?KEY, {value, 1}}, view(), Options),
+    [{command, write, First, _, _, _}] = commands(Effects),
+    Indexes = ring_view:indexes(ring_view:partition(?KEY, view()), view()),
+    {Request, First, lists:delete(First, Indexes)}.
 
 writing() ->
     {Request, Effects} = ring_request:new({put, ?KEY, {value, 1}}, view(), #{}),
@@ -131,7 +210,7 @@ vote(Index, Known, Reply) ->
     {vote, Index, {1, 1}, Known, Reply}.
 
 view() ->
-    Members = [<<"kv-0">>, <<"kv-1">>, <<"kv-2">>],
+    Members = [<<"kv-", (integer_to_binary(I))/binary>> || I <- lists:seq(0, 4)],
     ring_view:new(
         ring_state:plan(1, #{partitions => 12, replication => 3, members => Members})
     ).

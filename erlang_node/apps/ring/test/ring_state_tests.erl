@@ -83,6 +83,9 @@ a_view_knows_whom_to_ask_test() ->
     ?assertEqual(ring_view:owner(6, View), ring_view:address(6, View)),
     ?assertEqual(12, length(ring_view:transfers(View))),
     ?assertEqual(3, length(ring_view:owned(<<"kv-3">>, View))),
-    Fallbacks = [Node || {_, Node} <- ring_view:fallbacks(0, View)],
-    Preferred = [Node || {_, Node} <- ring_view:preference(0, View)],
-    ?assertEqual(Fallbacks -- Preferred, Fallbacks).
+    Owners = [ring_view:owner(Index, View) || Index <- ring_view:indexes(0, View)],
+    [_] = StandIns = ring_view:stand_ins(0, View),
+    ?assertEqual([<<"kv-0">>, <<"kv-1">>, <<"kv-2">>, <<"kv-3">>], lists:sort(Owners ++ StandIns)),
+    ?assertEqual(StandIns, ring_view:stand_ins(0, ring_view:part(0, View))),
+    ?assertEqual(15, ring_view:actor(<<"kv-3">>, View)),
+    ?assertEqual(none, ring_view:actor(<<"kv-9">>, View)).

@@ -25,7 +25,10 @@
     tick => pos_integer(),
     repair => pos_integer() | never,
     grace => non_neg_integer(),
-    storage_delay => non_neg_integer()
+    storage_delay => non_neg_integer(),
+    hint_count => non_neg_integer(),
+    hint_bytes => non_neg_integer(),
+    hint_age => non_neg_integer()
 }.
 
 -export_type([name/0, options/0]).
@@ -36,7 +39,10 @@
     tick => 100,
     repair => never,
     grace => 60000,
-    storage_delay => 0
+    storage_delay => 0,
+    hint_count => 10000,
+    hint_bytes => 67108864,
+    hint_age => 0
 }).
 
 %% @doc Starts a ring. `{error, Description}' names a setting that is wrong and the fix.

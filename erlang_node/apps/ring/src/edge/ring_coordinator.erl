@@ -17,7 +17,7 @@
     number :: pos_integer(),
     request :: term(),
     % Commands that have not left this node.
-    unsent = [] :: [{unreachable, Tag :: term(), ring_state:index()}],
+    unsent = [] :: [{unreachable, Tag :: term(), ring_request:place()}],
     result = none :: none | {done, term()}
 }).
 

@@ -25,13 +25,15 @@
 %% `r', `w': replicas that must have answered, two by default; the guarantees need both to be at
 %% least two, and more together than there are replicas. `read': `atomic' writes the answer back to
 %% `w' replicas first. `reads': `digest' asks one replica for the values and the others for a hash.
-%% `timeout': in milliseconds, 10,000 by default.
+%% `availability': of a write; `sloppy': other nodes may keep it for replicas out of reach, on a
+%% ring that was started with `hint_age'. `timeout': in milliseconds, 10,000 by default.
 -type options() :: #{
     context => context(),
     r => pos_integer(),
     w => pos_integer(),
     read => quorum | atomic,
     reads => full | digest,
+    availability => strict | sloppy,
     timeout => pos_integer()
 }.
 %% `unavailable': too few replicas in reach. A write has not been executed then.
@@ -58,13 +60,14 @@ get(Key, Options) ->
         {error, _} = Error -> Error
     end.
 
-%% @doc Writes a value in the place of those that the context covers.
--spec put(key(), ring_dvv:value(), options()) -> {ok, context()} | error().
+%% @doc Writes a value in the place of those that the context covers. `hinted': it has its quorum
+%% only with nodes that keep it for others, and a read may not return it yet (docs/ring.md).
+-spec put(key(), ring_dvv:value(), options()) -> {ok | hinted, context()} | error().
 put(Key, Value, Options) ->
     written(request({put, Key, {value, Value}}, Options)).
 
-%% @doc Deletes the values that the context covers.
--spec delete(key(), options()) -> {ok, context()} | error().
+%% @doc Deletes the values that the context covers; `hinted' as for `put/3'.
+-spec delete(key(), options()) -> {ok | hinted, context()} | error().
 delete(Key, Options) ->
     written(request({put, Key, none}, Options)).
 
@@ -85,11 +88,13 @@ request(Operation, Options) ->
 
 %% Internals.
 
-written({ok, _Dot, _Set, Context}) -> {ok, Context};
-written({error, _} = Error) -> Error.
+written({error, _} = Error) -> Error;
+written({Acknowledged, _Dot, _Set, Context}) -> {Acknowledged, Context}.
 
 checked(Options, Replicas) ->
-    #{transport := Transport} = ring_table:options(?RING),
+    #{transport := Transport, hint_age := Age} = ring_table:options(?RING),
+    maps:get(availability, Options, strict) =:= sloppy andalso Age =:= 0 andalso
+        error({bad_option, "availability: sloppy needs the option hint_age of ring_kvs:start/1"}),
     maps:fold(
         fun(Name, Value, Acc) -> maps:merge(Acc, option(Name, Value, Replicas)) end,
         #{prefer => Transport:self()},
@@ -101,6 +106,7 @@ option(r, R, N) when is_integer(R), R >= 1, R =< N -> #{read => R};
 option(w, W, N) when is_integer(W), W >= 1, W =< N -> #{write => W};
 option(read, Mode, _) when Mode =:= quorum; Mode =:= atomic -> #{mode => Mode};
 option(reads, Reads, _) when Reads =:= full; Reads =:= digest -> #{reads => Reads};
+option(availability, A, _) when A =:= strict; A =:= sloppy -> #{availability => A};
 option(timeout, Timeout, _) when is_integer(Timeout), Timeout > 0 -> #{timeout => Timeout};
 option(Name, Value, N) ->
     Text = io_lib:format("~tp: ~0tp is no value for a ring of ~b replicas", [Name, Value, N]),

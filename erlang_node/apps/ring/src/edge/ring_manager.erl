@@ -33,8 +33,9 @@
 -type ring() :: ring_table:ring().
 -type member() :: ring_state:member().
 
-%% `settled': this node has no transfer to or from anywhere in its view, and its seats serve.
-%% `transfers': indexes that are not held by their owners.
+%% `settled': this node has no transfer to or from anywhere in its view, its seats serve, and it
+%% keeps no hints. `transfers': indexes that are not held by their owners. `hints_given_up': because
+%% of their age, since the start.
 -type status() :: #{
     epoch := ring_state:epoch(),
     members := [member()],
@@ -42,6 +43,8 @@
     transfers := non_neg_integer(),
     seats := non_neg_integer(),
     serving := non_neg_integer(),
+    hints := non_neg_integer(),
+    hints_given_up := non_neg_integer(),
     lost := [member()]
 }.
 
@@ -234,17 +237,17 @@ learn(Delta, #manager{state = State, view = Before} = M) ->
 %% Each partition and seat around the indexes that have changed gets its part of the view.
 publish(_Change, #manager{view = none}) ->
     ok;
-publish(Change, #manager{ring = Ring, view = View}) ->
+publish(Change, #manager{ring = Ring, self = Self, view = View}) ->
     Indexes =
         case ring_state:epoch(Change) of
-            0 -> maps:keys(ring_state:holders(Change));
-            _ -> lists:seq(0, ring_view:partitions(View) - 1)
+            0 ->
+                maps:keys(ring_state:holders(Change));
+            Epoch ->
+                ok = ring_table:put_actor(Ring, ring_view:actor(Self, View), Epoch),
+                lists:seq(0, ring_view:partitions(View) - 1)
         end,
     Partitions = lists:usort(lists:append([ring_view:groups(I, View) || I <- Indexes])),
-    ok = ring_table:put_view(Ring, [
-        {P, ring_view:near(ring_view:indexes(P, View), View)}
-     || P <- Partitions
-    ]),
+    ok = ring_table:put_view(Ring, [{P, ring_view:part(P, View)} || P <- Partitions]),
     Around = lists:usort(lists:append([ring_view:neighbours(I, View) || I <- Indexes])),
     _ = [
         Pid ! {view, ring_view:near(ring_view:neighbours(I, View), View)}
@@ -268,6 +271,8 @@ start_seat(Index, #manager{ring = Ring, view = View, monitors = Monitors} = M) -
 
 status_of(#manager{ring = Ring, state = State, view = View} = M) ->
     Seats = [IsServing || {_, {_, IsServing}} <- ring_table:seats(Ring)],
+    {_, Hints, GivenUp} = ring_table:hints(Ring),
+    HasSettled = not lists:member(false, Seats) andalso Hints =:= 0,
     Transfers =
         case View of
             none -> 0;
@@ -276,10 +281,12 @@ status_of(#manager{ring = Ring, state = State, view = View} = M) ->
     #{
         epoch => ring_state:epoch(State),
         members => members(M),
-        settled => View =/= none andalso Transfers =:= 0 andalso not lists:member(false, Seats),
+        settled => View =/= none andalso Transfers =:= 0 andalso HasSettled,
         transfers => Transfers,
         seats => length(Seats),
         serving => length([true || true <- Seats]),
+        hints => Hints,
+        hints_given_up => GivenUp,
         lost => ring_table:lost(Ring)
     }.
 

@@ -161,6 +161,7 @@ after_repair(#server{options = #{repair := Interval}} = Server) ->
 
 repair(#server{is_serving = false}) ->
     ok;
-repair(#server{ring = Ring, options = #{grace := Grace}, seat = Seat, view = View}) ->
+repair(#server{ring = Ring, options = Options, seat = Seat, view = View}) ->
+    #{grace := Grace, hint_age := Age} = Options,
     Partition = ring_seat:index(Seat),
-    ring_coordinator:start(Ring, ring_repair, Partition, [Partition, View, Grace]).
+    ring_coordinator:start(Ring, ring_repair, Partition, [Partition, View, Grace + Age]).

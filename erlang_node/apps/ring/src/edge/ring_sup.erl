@@ -27,6 +27,7 @@ init({ring, Ring, Options}) ->
         {#{strategy => one_for_all, intensity => 3, period => 60}, [
             #{id => table, start => {ring_table, start_link, [Ring, Options]}},
             #{id => seats, type => supervisor, start => {supervisor, start_link, Seats}},
+            #{id => hints, start => {ring_hint_server, start_link, [Ring]}},
             #{id => manager, start => {ring_manager, start_link, [Ring]}},
             #{id => inlet, start => {ring_inlet, start_link, [Ring]}}
         ]}};

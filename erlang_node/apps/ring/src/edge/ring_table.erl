@@ -10,6 +10,10 @@
 -export([options/1]).
 -export([start/1]).
 -export([next_incarnation/2]).
+-export([put_actor/3]).
+-export([next_actor/1]).
+-export([put_hints/3]).
+-export([hints/1]).
 -export([view/2]).
 -export([put_view/2]).
 -export([partition/2]).
@@ -37,6 +41,8 @@
 %% its siblings. All times are in milliseconds. `tick': of seats and gossip. `repair': between two
 %% rounds of anti-entropy of a partition, for `ring_kvs_vnode'. `grace': age at which tombstones go.
 %% `storage_delay': for which an index is busy with each command, as if it used a disk.
+%% `hint_count', `hint_bytes', `hint_age': bounds of {@link ring_hints}; tombstones are kept for
+%% that age, and `grace'.
 -type options() :: #{
     service := module(),
     replicated := boolean(),
@@ -44,7 +50,10 @@
     tick := pos_integer(),
     repair := pos_integer() | never,
     grace := non_neg_integer(),
-    storage_delay := non_neg_integer()
+    storage_delay := non_neg_integer(),
+    hint_count := non_neg_integer(),
+    hint_bytes := non_neg_integer(),
+    hint_age := non_neg_integer()
 }.
 
 -export_type([ring/0, start/0, options/0]).
@@ -76,6 +85,32 @@ start(Ring) ->
 -spec next_incarnation(ring(), ring_state:epoch()) -> ring_state:incarnation().
 next_incarnation(Ring, Epoch) ->
     {Epoch, atomics:add_get(element(3, persistent_term:get({?MODULE, Ring})), 1, 1)}.
+
+%% @doc The index as which this node gives out dots for others, under the plan of an epoch; `none'
+%% if it is no member.
+-spec put_actor(ring(), index() | none, ring_state:epoch()) -> ok.
+put_actor(Ring, Index, Epoch) ->
+    true = ets:insert(Ring, {actor, {Index, Epoch}}),
+    ok.
+
+%% @doc An actor that has never existed; `none' if this node is no member.
+-spec next_actor(ring()) -> ring_dvv:actor() | none.
+next_actor(Ring) ->
+    case value(Ring, actor, {none, 0}) of
+        {none, _} -> none;
+        {Index, Epoch} -> {Index, next_incarnation(Ring, Epoch)}
+    end.
+
+%% @doc The calling process keeps so many hints, and has given up so many.
+-spec put_hints(ring(), non_neg_integer(), non_neg_integer()) -> ok.
+put_hints(Ring, Count, GivenUp) ->
+    true = ets:insert(Ring, {hints, {self(), Count, GivenUp}}),
+    ok.
+
+%% @doc The process that keeps hints, and their numbers.
+-spec hints(ring()) -> {pid(), Count :: non_neg_integer(), GivenUp :: non_neg_integer()}.
+hints(Ring) ->
+    ets:lookup_element(Ring, hints, 2).
 
 %% @doc The part of the view for a partition; `none' before the first plan.
 -spec view(ring(), ring_view:partition()) -> ring_view:t() | none.

@@ -20,9 +20,10 @@
 
 %% A request is known by its number on the node of its coordinator.
 -type payload() ::
-    {request, Number :: pos_integer(), Tag :: term(), ring_state:index(),
+    {request, Number :: pos_integer(), Tag :: term(), ring_request:place(),
         ring_view:partition(), Command :: term()}
-    | {answer, Number :: pos_integer(), Tag :: term(), ring_state:index(), ring_seat:answer()}
+    | {answer, Number :: pos_integer(), Tag :: term(), ring_request:place(),
+        ring_seat:answer() | ring_hints:answer()}
     | {seat, ring_state:index(), ring_seat:message()}
     | {digest, non_neg_integer()}
     | {state, ring_state:t(), Answer :: boolean()}.
@@ -78,6 +79,9 @@ gossip(Ring, To, Payload) ->
 
 %% @doc Delivers what has arrived from an incarnation of a node.
 -spec deliver(ring(), member(), ring_table:start(), payload()) -> ok.
+deliver(Ring, From, Start, {request, Number, Tag, {hints, _} = Place, Partition, Command}) ->
+    {Pid, _, _} = ring_table:hints(Ring),
+    to(Pid, {request, {{From, Start}, Number, Tag, Place}, Partition, Command});
 deliver(Ring, From, Start, {request, Number, Tag, Index, Partition, Command}) ->
     case ring_table:seat(Ring, Index) of
         none ->
