@@ -4,7 +4,11 @@
 %%% The protocol modules are those of a node. The interpreter is the only difference: it keeps what
 %%% a node's processes would keep, and sends messages with random delays. A message reaches only the
 %%% incarnation it was sent to. A stopped node loses everything; others learn of it after a while.
-%%% Ring states spread by gossip.
+%%% Ring states spread by gossip: nodes send their own to one another, which suits a few nodes, or
+%%% do as real ones ({@link ring_gossip}).
+%%%
+%%% For thousands of nodes, equal states are one term, a ring is computed once, and `form/3' begins
+%%% with a ring that has settled.
 %%%
 %%% The results of requests, and what a checker must know, come out by `take_...' functions.
 %%%
@@ -12,6 +16,7 @@
 -module(ring_simulation).
 
 -export([new/1]).
+-export([form/3]).
 -export([start/2]).
 -export([stop/2]).
 -export([cut/2]).
@@ -34,6 +39,8 @@
 -export([strength/2]).
 -export([is_settled/1]).
 -export([messages/1]).
+-export([informed/1]).
+-export([gossiped/1]).
 
 -type name() :: ring_state:member().
 -type milliseconds() :: simulator_clock:milliseconds().
@@ -41,6 +48,7 @@
 %% `delay': of a message, from and to. `slow': messages in a thousand that take up to `slowest'.
 %% `duplicates': messages between seats in a thousand that arrive twice.
 %% `modules': seat, request and service of the nodes, which a test may replace by faulty ones.
+%% `tick': of seats and gossip. `gossip': whole states, or as real nodes.
 %% `repair': milliseconds between two rounds of anti-entropy, `grace': age at which tombstones go,
 %% in addition to that of hints. `hints': their bounds on a node. `detects_cuts': whether a request
 %% learns after a while that a node is on another side.
@@ -52,6 +60,8 @@
     slow => non_neg_integer(),
     slowest => milliseconds(),
     duplicates => non_neg_integer(),
+    tick => pos_integer(),
+    gossip => states | as_nodes,
     repair => pos_integer(),
     grace => pos_integer(),
     hints => ring_hints:limits(),
@@ -61,7 +71,7 @@
 
 -record(node, {
     start :: pos_integer(),
-    state = ring_state:new() :: ring_state:t(),
+    gossip = ring_gossip:new() :: ring_gossip:t(),
     view = none :: ring_view:t() | none,
     seats = #{} :: #{ring_state:index() => term()},
     requests = #{} :: #{term() => term()},
@@ -81,6 +91,13 @@
     clock = simulator_clock:new() :: simulator_clock:t(),
     nodes = #{} :: #{name() => #node{}},
     starts = #{} :: #{name() => pos_integer()},
+    % The names in order, and the place of each.
+    names = {} :: tuple(),
+    places = #{} :: #{name() => pos_integer()},
+    % The view of the last plan.
+    last = none :: ring_view:t() | none,
+    % What the seats of a ring that forms have reported.
+    forming = none :: none | ring_gossip:t(),
     serial = 0 :: non_neg_integer(),
     side = fun(_) -> all end :: fun((name()) -> term()),
     % When it last changed.
@@ -96,14 +113,15 @@
     dropped = [] :: [{ring_replica:key(), ring_dvv:context(), milliseconds()}],
     % The hints that were lost with their node, or given up.
     forgotten = [] :: [{ring_replica:key(), ring_dvv:context()}],
-    messages = 0 :: non_neg_integer()
+    messages = 0 :: non_neg_integer(),
+    % Messages and bytes of gossip as of real nodes.
+    gossiped = {0, 0} :: {non_neg_integer(), non_neg_integer()}
 }).
 
 -opaque t() :: #world{}.
 
 -export_type([t/0, options/0]).
 
--define(TICK_MS, 50).
 -define(AUTHORITY_MS, 300).
 %% Until others notice the loss of a node.
 -define(DETECTION_MS, {100, 600}).
@@ -119,6 +137,8 @@ new(#{seed := Seed} = Options) ->
         slow => 20,
         slowest => 2000,
         duplicates => 20,
+        tick => 50,
+        gossip => states,
         repair => 400,
         grace => 3000,
         hints => #{count => 0, bytes => 0, age => 0},
@@ -135,14 +155,55 @@ new(#{seed := Seed} = Options) ->
 start(Name, #world{nodes = Nodes, starts = Starts, options = #{hints := Limits}} = W0) ->
     Start = maps:get(Name, Starts, 0) + 1,
     Node = #node{start = Start, hints = (module(hints, W0)):new(Limits)},
-    W = W0#world{nodes = Nodes#{Name => Node}, starts = Starts#{Name => Start}},
+    W = named(W0#world{nodes = Nodes#{Name => Node}, starts = Starts#{Name => Start}}),
     % Others notice the new incarnation when they are connected again.
     Others = maps:keys(maps:remove(Name, Nodes)),
     Noticed = lists:foldl(
         fun(Other, Acc) -> later(?DETECTION_MS, {back, Other, Name, Start}, Acc) end, W, Others
     ),
-    {Phase, Next} = uniform(?TICK_MS, Noticed),
-    enqueue(Phase, {tick, Name, Start, 0}, Next).
+    begin_ticks(Name, Noticed).
+
+%% @doc Starts nodes with a ring that has settled: all know the plan, and who holds what. The ring
+%% forms among its members as always, but without loss, and without gossip: with thousands of nodes
+%% most of its time would go into that.
+-spec form([name()], Others :: [name()], t()) -> t().
+form(Members, Others, #world{options = Options} = W0) ->
+    Plan = ring_state:plan(1, (maps:with([partitions, replication], Options))#{members => Members}),
+    {grown, _, Gossip} = ring_gossip:learn(Plan, ring_gossip:new()),
+    Names = lists:sort(Members ++ Others),
+    Starts = maps:from_keys(Names, 1),
+    View = ring_view:new(Plan),
+    #{hints := Limits} = Options,
+    Node = #node{
+        start = 1,
+        hints = (module(hints, W0)):new(Limits),
+        peers = Starts,
+        gossip = Gossip,
+        view = View
+    },
+    W1 = named(W0#world{
+        nodes = maps:map(fun(_, _) -> Node end, Starts),
+        starts = Starts,
+        plan = Plan,
+        epoch = 1,
+        members = Members,
+        last = View,
+        forming = Gossip,
+        options = Options#{slow := 0, duplicates := 0}
+    }),
+    Ticking = lists:foldl(fun begin_ticks/2, W1, Names),
+    Formed = forms(lists:foldl(fun reconcile/2, Ticking, Members)),
+    Held = Formed#world.forming,
+    Last = ring_view:update(ring_gossip:state(Held), View),
+    lists:foldl(
+        fun(Name, #world{nodes = Nodes} = Acc) ->
+            #{Name := One} = Nodes,
+            Put = put_node(Name, One#node{gossip = Held, view = Last}, Acc),
+            each_seat(Name, {view, Last}, Put)
+        end,
+        Formed#world{forming = none, last = Last, options = Options},
+        Names
+    ).
 
 %% @doc Stops a node at once.
 -spec stop(name(), t()) -> t().
@@ -270,6 +331,16 @@ view(Name, #world{nodes = Nodes}) ->
 messages(#world{messages = Messages}) ->
     Messages.
 
+%% @doc The living nodes that know the last plan.
+-spec informed(t()) -> non_neg_integer().
+informed(#world{nodes = Nodes, epoch = Epoch}) ->
+    length([1 || #node{view = V} <- maps:values(Nodes), V =/= none, ring_view:epoch(V) =:= Epoch]).
+
+%% @doc The messages and bytes of gossip so far, in the external term format.
+-spec gossiped(t()) -> {Messages :: non_neg_integer(), Bytes :: non_neg_integer()}.
+gossiped(#world{gossiped = Gossiped}) ->
+    Gossiped.
+
 %% @doc The least number of replicas of a partition that serve, not counting these nodes.
 -spec strength([name()], t()) -> non_neg_integer().
 strength(Without, #world{options = #{partitions := Partitions, replication := N}} = W) ->
@@ -326,7 +397,16 @@ is_settled(#world{nodes = Nodes, epoch = Epoch, options = #{partitions := Partit
             end,
             Seats
         ) andalso
-        lists:all(fun(V) -> ring_view:transfers(V) =:= [] end, Views).
+        % Nodes with one digest have one state.
+        lists:all(
+            fun(V) -> ring_view:transfers(V) =:= [] end,
+            maps:values(
+                maps:from_list([
+                    {ring_gossip:digest(G), V}
+                 || #node{gossip = G, view = V} <- maps:values(Nodes)
+                ])
+            )
+        ).
 
 %% Internals: time.
 
@@ -338,7 +418,33 @@ inform(#world{plan = Plan, nodes = Nodes, epoch = Epoch} = W) ->
             Later;
         Count ->
             {I, Next} = uniform(Count, Later),
-            learn(Plan, lists:nth(I, lists:sort(maps:keys(Nodes))), Next)
+            Name = lists:nth(I, lists:sort(maps:keys(Nodes))),
+            case is_known(Plan, Name, Next) of
+                true -> Next;
+                % With the holders known there, as a node announces a plan.
+                false -> announce(ring_state:merge(Plan, state(Name, Next)), Name, Next)
+            end
+    end.
+
+begin_ticks(Name, #world{starts = Starts, options = #{tick := Tick}} = W) ->
+    {Phase, Next} = uniform(Tick, W),
+    enqueue(Phase, {tick, Name, map_get(Name, Starts), 0}, Next).
+
+named(#world{starts = Starts, places = Places} = W) when map_size(Starts) =:= map_size(Places) ->
+    W;
+named(#world{starts = Starts} = W) ->
+    Names = lists:sort(maps:keys(Starts)),
+    W#world{
+        names = list_to_tuple(Names),
+        places = maps:from_list(lists:zip(Names, lists:seq(1, length(Names))))
+    }.
+
+%% Until every index is served.
+forms(#world{options = #{partitions := Partitions}} = W) ->
+    Seat = module(seat, W),
+    case length([S || {_, S} <- seats(W), Seat:is_serving(S)]) of
+        Partitions -> W;
+        _ -> forms(advance(now(W) + 100, W))
     end.
 
 enqueue(Delay, Event, #world{clock = Clock} = W) ->
@@ -350,7 +456,8 @@ later({From, To}, Event, W) ->
 
 occur({tick, Name, Start, Count}, W) ->
     Next = {tick, Name, Start, Count + 1},
-    alive(Name, Start, fun() -> tick(Name, Count, enqueue(?TICK_MS, Next, W)) end, W);
+    #world{options = #{tick := Tick}} = W,
+    alive(Name, Start, fun() -> tick(Name, Count, enqueue(Tick, Next, W)) end, W);
 occur({authority, Epoch}, #world{epoch = Epoch} = W) ->
     inform(W);
 occur({authority, _Older}, W) ->
@@ -417,28 +524,20 @@ alive(Name, Start, Fun, #world{nodes = Nodes} = W) ->
 
 %% Internals: a node's own time.
 
-tick(Name, Count, #world{nodes = Nodes, options = #{repair := Repair}} = W) ->
-    #{Name := #node{state = State}} = Nodes,
-    Gossip = {state, State},
-    {Peer, W1} = random_peer(Name, W),
-    W2 =
-        case Peer of
-            none -> W1;
-            _ -> send(Name, Peer, Gossip, W1)
-        end,
-    Ticked = deliver_hints(Name, reconcile(Name, each_seat(Name, tick, W2))),
-    case Count rem (Repair div ?TICK_MS) of
+tick(Name, Count, #world{options = #{repair := Repair, tick := Tick}} = W) ->
+    Ticked = deliver_hints(Name, reconcile(Name, each_seat(Name, tick, gossip(Name, W)))),
+    case Count rem (Repair div Tick) of
         0 -> repair(Name, Ticked);
         _ -> Ticked
     end.
 
-random_peer(Name, #world{starts = Starts} = W) ->
-    case lists:sort(maps:keys(maps:remove(Name, Starts))) of
-        [] ->
-            {none, W};
-        Others ->
-            {I, Next} = uniform(length(Others), W),
-            {lists:nth(I, Others), Next}
+random_peer(_Name, #world{names = Names} = W) when tuple_size(Names) =:= 1 ->
+    {none, W};
+random_peer(Name, #world{names = Names, places = Places} = W) ->
+    {I, Next} = uniform(tuple_size(Names) - 1, W),
+    case map_get(Name, Places) of
+        Own when I >= Own -> {element(I + 1, Names), Next};
+        _ -> {element(I, Names), Next}
     end.
 
 %% Seats follow the plan.
@@ -459,14 +558,18 @@ reconcile(Name, #world{nodes = Nodes} = W) ->
     end.
 
 seat_there(Name, Index, #world{nodes = Nodes} = W) ->
-    #{Name := #node{seats = #{Index := Seat}, view = View, lost = Lost}} = Nodes,
-    case (module(seat, W)):duty(Seat) of
-        drop ->
-            drop_seat(Name, Index, W);
-        renew ->
-            {Incarnation, Next} = incarnation(View, W),
-            seat(Name, Index, {renew, Incarnation, Lost}, Next);
-        keep ->
+    case Nodes of
+        #{Name := #node{seats = #{Index := Seat}, view = View, lost = Lost}} ->
+            case (module(seat, W)):duty(Seat) of
+                drop ->
+                    drop_seat(Name, Index, W);
+                renew ->
+                    {Incarnation, Next} = incarnation(View, W),
+                    seat(Name, Index, {renew, Incarnation, Lost}, Next);
+                keep ->
+                    W
+            end;
+        #{} ->
             W
     end.
 
@@ -515,25 +618,123 @@ seat_effect({answer, {Node, Id, Tag, Index}, Answer}, Name, Index, W) ->
     send(Name, Node, {answer, Id, Tag, Index, Answer}, W);
 seat_effect({send, To, Index, Message}, Name, _, W) ->
     send(Name, To, {seat, Index, Message}, W);
-seat_effect({held, Index, Incarnation, Node}, Name, _, W) ->
-    learn(ring_state:held(Index, Incarnation, Node), Name, W);
+seat_effect({held, Index, Incarnation, Node}, Name, _, #world{forming = none} = W) ->
+    announce(ring_state:held(Index, Incarnation, Node), Name, W);
+seat_effect({held, Index, Incarnation, Node}, _Name, _, #world{forming = Gossip} = W) ->
+    case ring_gossip:learn(ring_state:held(Index, Incarnation, Node), Gossip) of
+        known -> W;
+        {grown, _, Next} -> W#world{forming = Next}
+    end;
 seat_effect(finished, Name, Index, W) ->
     reconcile(Name, drop_seat(Name, Index, W)).
 
 %% Internals: ring states.
 
-learn(New, Name, #world{nodes = Nodes} = W) ->
-    #{Name := #node{state = State, view = Before} = Node} = Nodes,
-    case ring_state:merge(State, New) of
-        State ->
+state(Name, #world{nodes = Nodes}) ->
+    #{Name := #node{gossip = Gossip}} = Nodes,
+    ring_gossip:state(Gossip).
+
+is_known(Delta, Name, W) ->
+    ring_state:size(ring_state:difference(Delta, state(Name, W))) =:= 0.
+
+%% What has happened at a node.
+announce(Delta, Name, #world{nodes = Nodes, options = #{gossip := How}} = W) ->
+    #{Name := #node{gossip = Gossip}} = Nodes,
+    case ring_gossip:learn(Delta, Gossip) of
+        known ->
             W;
-        Merged ->
-            View = ring_view:update(Merged, Before),
-            Next = put_node(Name, Node#node{state = Merged, view = View}, W),
-            case View of
-                none -> Next;
-                _ -> reconcile(Name, each_seat(Name, {view, View}, Next))
+        {grown, Newer, Next} ->
+            Learnt = learnt(Newer, Next, Name, W),
+            case How of
+                states -> Learnt;
+                as_nodes -> to_all(ring_gossip:announcement(Delta), Name, Learnt)
             end
+    end.
+
+to_all(Message, Name, #world{names = Names} = W) ->
+    Bytes = erlang:external_size(Message),
+    lists:foldl(
+        fun(Other, Acc) -> send(Name, Other, {gossip, Message}, of_gossip(Bytes, Acc)) end,
+        W,
+        lists:delete(Name, tuple_to_list(Names))
+    ).
+
+of_gossip(Bytes, #world{gossiped = {Messages, Sum}} = W) ->
+    W#world{gossiped = {Messages + 1, Sum + Bytes}}.
+
+gossip(_Name, #world{forming = Forming} = W) when Forming =/= none ->
+    W;
+gossip(Name, #world{nodes = Nodes, options = #{gossip := How}} = W) ->
+    #{Name := #node{gossip = Gossip}} = Nodes,
+    case {random_peer(Name, W), How} of
+        {{none, Next}, _} -> Next;
+        {{Peer, Next}, states} -> send(Name, Peer, {state, ring_gossip:state(Gossip)}, Next);
+        {{Peer, Next}, as_nodes} -> gossip_to(Name, Peer, ring_gossip:digest(Gossip), Next)
+    end.
+
+gossip_to(From, To, Message, W) ->
+    send(From, To, {gossip, Message}, of_gossip(erlang:external_size(Message), W)).
+
+learn(New, Name, #world{nodes = Nodes} = W) ->
+    #{Name := #node{gossip = Gossip}} = Nodes,
+    case ring_gossip:learn(New, Gossip) of
+        known -> W;
+        {grown, Newer, Next} -> learnt(Newer, Next, Name, W)
+    end.
+
+learnt(Newer, Gossip, Name, #world{nodes = Nodes} = W) ->
+    #{Name := #node{view = Before} = Node} = Nodes,
+    {View, Shared} = viewed(ring_gossip:state(Gossip), Before, W),
+    Next = put_node(Name, Node#node{gossip = Gossip, view = View}, Shared),
+    case View of
+        none -> Next;
+        _ -> informed(Name, Newer, View, Next)
+    end.
+
+%% The ring of a plan is computed once.
+viewed(State, Before, #world{last = Last} = W) ->
+    Epoch = ring_state:epoch(State),
+    Base =
+        case Before =/= none andalso ring_view:epoch(Before) =:= Epoch of
+            true -> Before;
+            false -> Last
+        end,
+    View = ring_view:update(State, Base),
+    case View =/= none andalso (Last =:= none orelse Epoch > ring_view:epoch(Last)) of
+        true -> {View, W#world{last = View}};
+        false -> {View, W}
+    end.
+
+%% Real nodes inform the seats around a change only.
+informed(Name, Newer, View, #world{nodes = Nodes, options = #{gossip := How}} = W) ->
+    #{Name := #node{seats = Seats}} = Nodes,
+    IsNear = fun(Index) ->
+        lists:any(
+            fun(I) -> is_map_key(I, ring_state:holders(Newer)) end,
+            ring_view:neighbours(Index, View)
+        )
+    end,
+    case How =:= states orelse ring_state:epoch(Newer) > 0 of
+        true ->
+            reconcile(Name, each_seat(Name, {view, View}, W));
+        false ->
+            lists:foldl(
+                fun(I, Acc) -> seat_there(Name, I, seat(Name, I, {view, View}, Acc)) end,
+                W,
+                [I || I <- lists:sort(maps:keys(Seats)), IsNear(I)]
+            )
+    end.
+
+%% An equal state becomes the same term.
+share(From, To, #world{nodes = Nodes} = W) ->
+    case Nodes of
+        #{From := #node{gossip = Gossip, view = View}, To := #node{gossip = Own} = Node} ->
+            case ring_gossip:digest(Gossip) =:= ring_gossip:digest(Own) of
+                true -> put_node(To, Node#node{gossip = Gossip, view = View}, W);
+                false -> W
+            end;
+        #{} ->
+            W
     end.
 
 %% Internals: messages.
@@ -594,6 +795,22 @@ kind(Payload) -> element(1, Payload).
 
 arrived(_From, To, {state, State}, W) ->
     learn(State, To, W);
+arrived(From, To, {gossip, Message}, #world{nodes = Nodes} = W) ->
+    #{To := #node{gossip = Gossip}} = Nodes,
+    case ring_gossip:handle(Message, Gossip) of
+        {none, none, _} when element(1, Message) =:= digest ->
+            share(From, To, W);
+        {Newer, Answer, Next} ->
+            Learnt =
+                case Newer of
+                    none -> W;
+                    _ -> learnt(Newer, Next, To, W)
+                end,
+            case Answer of
+                none -> Learnt;
+                _ -> gossip_to(To, From, Answer, Learnt)
+            end
+    end;
 arrived(From, To, {seat, Index, Message}, #world{nodes = Nodes} = W) ->
     case Nodes of
         #{To := #node{seats = #{Index := _}}} -> seat(To, Index, {message, From, Message}, W);

@@ -24,9 +24,11 @@
 -export([held/3]).
 %% Queries.
 -export([epoch/1]).
+-export([version/1]).
 -export([current/1]).
 -export([holder/2]).
 -export([holders/1]).
+-export([part/3]).
 -export([check/1]).
 %% lasp_lattice.
 -export([new/0]).
@@ -86,6 +88,11 @@ held(Index, Incarnation, Node) ->
 epoch(#ring{plan = {Epoch, _}}) ->
     Epoch.
 
+%% @doc The epoch, and the plan as a value that can only be compared: `current/1' takes longer.
+-spec version(t()) -> {epoch(), term()}.
+version(#ring{plan = Version}) ->
+    Version.
+
 %% @doc The plan.
 -spec current(t()) -> {ok, plan()} | none.
 current(#ring{plan = {0, _}}) ->
@@ -105,6 +112,15 @@ holder(Index, #ring{holders = Holders}) ->
 -spec holders(t()) -> #{index() => holder()}.
 holders(#ring{holders = Holders}) ->
     Holders.
+
+%% @doc The part with, or without, the plan, and with the holders of some indexes.
+-spec part(WithPlan :: boolean(), IsWanted :: fun((index()) -> boolean()), t()) -> t().
+part(WithPlan, IsWanted, #ring{plan = Plan, holders = Holders}) ->
+    Part = #ring{holders = maps:filter(fun(Index, _) -> IsWanted(Index) end, Holders)},
+    case WithPlan of
+        true -> Part#ring{plan = Plan};
+        false -> Part
+    end.
 
 %% @doc Whether a plan is possible; the error names the field.
 -spec check(plan()) -> ok | {error, Description :: string()}.

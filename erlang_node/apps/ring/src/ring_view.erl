@@ -27,7 +27,10 @@
 -record(view, {
     epoch :: ring_state:epoch(),
     plan :: ring_state:plan(),
+    % The plan as the state has it.
+    version :: term(),
     owners :: #{ring_state:index() => ring_state:member()},
+    owned :: #{ring_state:member() => [ring_state:index()]},
     holders :: #{ring_state:index() => ring_state:holder()},
     % Of the partition of a part.
     stand_ins = none :: none | [ring_state:member()]
@@ -50,14 +53,17 @@ new(State) ->
 %% @doc The view of a state; the one before spares the computation of an unchanged ring.
 -spec update(ring_state:t(), t() | none) -> t() | none.
 update(State, Before) ->
-    case ring_state:current(State) of
-        {ok, Plan} -> update(ring_state:epoch(State), Plan, ring_state:holders(State), Before);
-        none -> none
+    case {ring_state:version(State), Before} of
+        {{0, _}, _} ->
+            none;
+        {{Epoch, Version}, #view{version = Version}} ->
+            Before#view{epoch = Epoch, holders = ring_state:holders(State)};
+        {{Epoch, Version}, _} ->
+            {ok, Plan} = ring_state:current(State),
+            computed(Epoch, Version, Plan, ring_state:holders(State))
     end.
 
-update(Epoch, Plan, Holders, #view{plan = Plan} = View) ->
-    View#view{epoch = Epoch, holders = Holders};
-update(Epoch, Plan, Holders, _Before) ->
+computed(Epoch, Version, Plan, Holders) ->
     #{partitions := Partitions, replication := Replication, members := Members} = Plan,
     Names = list_to_tuple(Members),
     Ordinals = ring_claim:owners(Partitions, Replication, tuple_size(Names)),
@@ -65,13 +71,23 @@ update(Epoch, Plan, Holders, _Before) ->
         {I, element(element(I + 1, Ordinals) + 1, Names)}
      || I <- lists:seq(0, Partitions - 1)
     ]),
-    #view{epoch = Epoch, plan = Plan, owners = Owners, holders = Holders}.
+    Owned = maps:groups_from_list(fun(I) -> map_get(I, Owners) end, lists:sort(maps:keys(Owners))),
+    #view{
+        epoch = Epoch,
+        version = Version,
+        plan = Plan,
+        owners = Owners,
+        owned = Owned,
+        holders = Holders
+    }.
 
 %% @doc The part of a view that knows these indexes alone: small enough to be sent to a process.
 -spec near([index()], t()) -> t().
 near(Indexes, #view{plan = Plan, owners = Owners, holders = Holders} = View) ->
     View#view{
+        version = none,
         plan = Plan#{members := []},
+        owned = #{},
         owners = maps:with(Indexes, Owners),
         holders = maps:with(Indexes, Holders)
     }.
@@ -175,8 +191,8 @@ owner(Index, #view{owners = Owners}) ->
 
 %% @doc The indexes that the plan gives to a node.
 -spec owned(ring_state:member(), t()) -> [index()].
-owned(Node, #view{owners = Owners}) ->
-    [I || {I, Owner} <- lists:sort(maps:to_list(Owners)), Owner =:= Node].
+owned(Node, #view{owned = Owned}) ->
+    maps:get(Node, Owned, []).
 
 %% @doc The last known holder of an index.
 -spec holder(index(), t()) -> {ok, ring_state:holder()} | none.

@@ -8,8 +8,9 @@
 %%% plan, and no data.
 %%%
 %%% == Gossip ==
-%%% A change is sent to all nodes by the one at which it happens. Every tick a node compares a
-%%% digest of its state with that of another one, chosen at random, and repairs what was lost.
+%%% A change is sent to all nodes by the one at which it happens. Every tick a node compares its
+%%% state with that of another one, chosen at random, and repairs what was lost ({@link
+%%% ring_gossip}).
 -module(ring_manager).
 -behaviour(gen_server).
 
@@ -54,7 +55,7 @@
     ring :: ring(),
     self :: member(),
     tick :: pos_integer(),
-    state = ring_state:new() :: ring_state:t(),
+    gossip = ring_gossip:new() :: ring_gossip:t(),
     view = none :: ring_view:t() | none,
     monitors = #{} :: #{reference() => ring_state:index()}
 }).
@@ -171,7 +172,8 @@ handle_info(Unknown, M) ->
 
 %% Internals: plans.
 
-planned(Given, #manager{state = State} = M) ->
+planned(Given, #manager{gossip = Gossip} = M) ->
+    State = ring_gossip:state(Gossip),
     case ring_plan:next(Given, State) of
         {ok, Epoch, Plan} ->
             % With the holders known here, without which a new owner would begin empty.
@@ -185,13 +187,18 @@ members(#manager{view = View}) -> ring_view:members(View).
 %% Internals: gossip.
 
 %% What has happened at this node.
-announce(Delta, #manager{ring = Ring} = M) ->
-    Next = learn(Delta, M),
-    _ = Next =:= M orelse
-        [ring_wire:gossip(Ring, Node, {state, Delta, false}) || Node <- others(Next)],
-    Next.
+announce(Delta, #manager{ring = Ring, gossip = Gossip} = M) ->
+    case ring_gossip:learn(Delta, Gossip) of
+        known ->
+            M;
+        {grown, Newer, Next} ->
+            Learnt = learnt(Newer, Next, M),
+            Announcement = ring_gossip:announcement(Delta),
+            _ = [ring_wire:gossip(Ring, Node, Announcement) || Node <- others(Learnt)],
+            Learnt
+    end.
 
-compare(#manager{ring = Ring, state = State} = M) ->
+compare(#manager{ring = Ring, gossip = Gossip} = M) ->
     #{transport := Transport} = ring_table:options(Ring),
     case others(M) of
         [] ->
@@ -200,39 +207,30 @@ compare(#manager{ring = Ring, state = State} = M) ->
             Node = lists:nth(rand:uniform(length(Others)), Others),
             % Repeated, because the transport forgets it if it restarts.
             _ = ring_table:is_lost(Ring, Node) orelse Transport:monitor(Node),
-            ring_wire:gossip(Ring, Node, {digest, erlang:phash2(State)})
+            ring_wire:gossip(Ring, Node, ring_gossip:digest(Gossip))
     end.
 
-gossiped(Node, {digest, Digest}, #manager{ring = Ring, state = State} = M) ->
-    case erlang:phash2(State) of
-        Digest -> ok;
-        _ -> ok = ring_wire:gossip(Ring, Node, {state, State, true})
-    end,
-    M;
-gossiped(Node, {state, State, Answer}, #manager{ring = Ring} = M) ->
-    Next = learn(State, M),
-    Newer = ring_state:difference(Next#manager.state, State),
-    _ = Answer andalso Newer =/= ring_state:new() andalso
-        ring_wire:gossip(Ring, Node, {state, Newer, false}),
-    Next.
+gossiped(Node, Message, #manager{ring = Ring, gossip = Gossip} = M) ->
+    {Newer, Answer, Next} = ring_gossip:handle(Message, Gossip),
+    _ = Answer =/= none andalso ring_wire:gossip(Ring, Node, Answer),
+    case Newer of
+        none -> M;
+        _ -> learnt(Newer, Next, M)
+    end.
 
 %% All nodes that may have a part in the ring.
-others(#manager{ring = Ring, self = Self, state = State} = M) ->
-    Holders = [Node || {_, Node} <- maps:values(ring_state:holders(State))],
+others(#manager{ring = Ring, self = Self, gossip = Gossip} = M) ->
+    Holders = [Node || {_, Node} <- maps:values(ring_state:holders(ring_gossip:state(Gossip)))],
     Present = [Node || {Node, {_, present}} <- maps:to_list(ring_table:peers(Ring))],
     lists:delete(Self, lists:usort(members(M) ++ Holders ++ Present)).
 
 %% Internals: the ring's state.
 
-learn(Delta, #manager{state = State, view = Before} = M) ->
-    case ring_state:merge(State, Delta) of
-        State ->
-            M;
-        Merged ->
-            Next = M#manager{state = Merged, view = ring_view:update(Merged, Before)},
-            ok = publish(ring_state:difference(Merged, State), Next),
-            reconcile(Next)
-    end.
+learnt(Newer, Gossip, #manager{view = Before} = M) ->
+    View = ring_view:update(ring_gossip:state(Gossip), Before),
+    Next = M#manager{gossip = Gossip, view = View},
+    ok = publish(Newer, Next),
+    reconcile(Next).
 
 %% Each partition and seat around the indexes that have changed gets its part of the view.
 publish(_Change, #manager{view = none}) ->
@@ -269,7 +267,7 @@ start_seat(Index, #manager{ring = Ring, view = View, monitors = Monitors} = M) -
     _ = [Pid ! {lost, Node} || Node <- ring_table:lost(Ring)],
     M#manager{monitors = Monitors#{monitor(process, Pid) => Index}}.
 
-status_of(#manager{ring = Ring, state = State, view = View} = M) ->
+status_of(#manager{ring = Ring, gossip = Gossip, view = View} = M) ->
     Seats = [IsServing || {_, {_, IsServing}} <- ring_table:seats(Ring)],
     {_, Hints, GivenUp} = ring_table:hints(Ring),
     HasSettled = not lists:member(false, Seats) andalso Hints =:= 0,
@@ -279,7 +277,7 @@ status_of(#manager{ring = Ring, state = State, view = View} = M) ->
             _ -> length(ring_view:transfers(View))
         end,
     #{
-        epoch => ring_state:epoch(State),
+        epoch => ring_state:epoch(ring_gossip:state(Gossip)),
         members => members(M),
         settled => View =/= none andalso Transfers =:= 0 andalso HasSettled,
         transfers => Transfers,

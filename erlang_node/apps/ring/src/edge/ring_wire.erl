@@ -25,8 +25,7 @@
     | {answer, Number :: pos_integer(), Tag :: term(), ring_request:place(),
         ring_seat:answer() | ring_hints:answer()}
     | {seat, ring_state:index(), ring_seat:message()}
-    | {digest, non_neg_integer()}
-    | {state, ring_state:t(), Answer :: boolean()}.
+    | ring_gossip:message().
 
 -export_type([origin/0, payload/0]).
 
