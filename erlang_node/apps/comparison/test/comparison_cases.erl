@@ -16,5 +16,6 @@ all() ->
         comparison_remote:cases(),
         comparison_processes:cases(),
         comparison_spawning:cases(),
+        comparison_supervision:cases(),
         comparison_groups:cases()
     ]).

@@ -26,6 +26,9 @@ all() ->
             "([Who can be reached](runtime.md#who-can-be-reached))"},
         {otp, "supervisors and processes of OTP are reached", "reached",
             "they are not offered: a supervisor starts any process that it is asked to start"},
+        {child, "a child that is spawned on a lost node has a process identifier, and ends at once",
+            "the same",
+            "`partisan_child:start_link/4` returns `{error, noconnection}`"},
         {control, "`sys`, `stop` and handlers of events control any process", "any process",
             "by via names, where `remote_execution` lists `partisan_control`, and the module of a "
             "function or handler that is passed on; otherwise they exit with "
@@ -81,6 +84,7 @@ shown() ->
                 "supervisor:count_children/1"
             ],
             ""},
+        {child, ["supervisor:start_link/2"], "a child on an absent node"},
         {control, ["sys:replace_state/3", "sys:install/3", "gen_event:add_handler/3"],
             "of a module that is not allowed"},
         {control, ["gen_event:add_sup_handler/3"], ""},

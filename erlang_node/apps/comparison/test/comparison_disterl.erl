@@ -6,6 +6,7 @@
 
 -export([start/1, stop/0, reference/1, own/0, own_node/0, via/1]).
 -export([send/2, send/3, call/3, cast/2, monitor/2, demonitor/1, monitor_node/2]).
+-export([child/3]).
 -export([start_server/1, gen_server/0, rpc/0, erpc/0, erlang/0, pg/0]).
 
 %% The emulator was started without epmd, and its port is that of all nodes.
@@ -41,6 +42,9 @@ monitor(Kind, Target) -> erlang:monitor(Kind, Target).
 demonitor(Monitor) -> erlang:demonitor(Monitor).
 
 monitor_node(Node, Flag) -> erlang:monitor_node(Node, Flag).
+
+child(Node, Function, Arguments) ->
+    {ok, spawn_link(Node, comparison_functions, Function, Arguments)}.
 
 start_server(Name) -> gen_server:start({local, Name}, comparison_server, [], []).
 

@@ -3,6 +3,7 @@
 
 -export([value/1, fail/1, leave/1, thrown/1, wait/0]).
 -export([same/0]).
+-export([started/2, child/1]).
 -export([inform/2, inform/3, echo/0, trap/1, work/2]).
 
 value(Term) -> Term.
@@ -12,6 +13,14 @@ fail(Reason) -> error(Reason).
 leave(Reason) -> exit(Reason).
 
 thrown(Term) -> throw(Term).
+
+%% As a start function of a supervisor.
+started(Function, Arguments) -> {ok, spawn_link(?MODULE, Function, Arguments)}.
+
+%% Reports itself to a process, and ends as it is asked to.
+child(Whom) ->
+    ok = inform(Whom, {child, (comparison_run:system()):own()}),
+    receive {stop, Reason} -> exit(Reason) end.
 
 %% For the state of a process.
 same() -> fun(State) -> State end.

@@ -6,6 +6,7 @@
 
 -export([start/1, stop/0, reference/1, own/0, own_node/0, via/1]).
 -export([send/2, send/3, call/3, cast/2, monitor/2, demonitor/1, monitor_node/2]).
+-export([child/3]).
 -export([start_server/1, gen_server/0, rpc/0, erpc/0, erlang/0, pg/0]).
 
 start(Configuration) ->
@@ -38,6 +39,9 @@ demonitor(Monitor) -> partisan:demonitor(Monitor).
 
 monitor_node(Node, true) -> partisan:monitor_node(Node);
 monitor_node(Node, false) -> partisan:demonitor_node(Node).
+
+child(Node, Function, Arguments) ->
+    partisan_child:start_link(Node, comparison_functions, started, [Function, Arguments]).
 
 start_server(Name) ->
     gen_server:start({via, partisan, {Name, partisan:node()}}, comparison_server, [], []).

@@ -10,6 +10,7 @@
 
 -export([init/0]).
 -export([spawn/3]).
+-export([spawn_child/2]).
 -export([request/3]).
 -export([abandon/1]).
 
@@ -29,6 +30,7 @@
     node :: partisan_peer:name(),
     work :: partisan_execution:work(),
     is_linked = false :: boolean(),
+    is_child = false :: boolean(),
     monitor = none :: none | partisan_remote:monitor_options(),
     reply = yes :: yes | no | error_only | success_only,
     tag = spawn_reply :: term(),
@@ -50,20 +52,27 @@ init() ->
     partisan_ref:t() | {partisan_ref:t(), Monitor :: reference()}.
 spawn(Node, Work, Options) ->
     Request = parsed(Node, Work, [{reply, yes}, {reply_tag, ?MODULE} | Options]),
-    #request{reference = Reference, monitor = Monitor} = Request,
-    {Asker, Ended} = erlang:spawn_monitor(asker(Request)),
     Process =
-        receive
-            {?MODULE, Reference, ok, Spawned} -> Spawned;
-            {?MODULE, Reference, error, noconnection} -> absent(Request);
-            {?MODULE, Reference, error, badopt} -> error(badarg);
-            {?MODULE, Reference, error, Reason} -> error(Reason);
-            {'DOWN', Ended, process, Asker, Reason} -> error(Reason)
+        case await(Request) of
+            {ok, Spawned} -> Spawned;
+            {error, noconnection} -> absent(Request);
+            {error, badopt} -> error(badarg);
+            {error, Reason} -> error(Reason)
         end,
-    true = demonitor(Ended, [flush]),
-    case Monitor of
-        none -> Process;
-        #{} -> {Process, Reference}
+    case Request of
+        #request{monitor = none} -> Process;
+        #request{reference = Monitor} -> {Process, Monitor}
+    end.
+
+%% @doc Spawns the guard of a child ({@link partisan_child}), linked with the caller; returns it
+%% with what it has made of the child's start.
+-spec spawn_child(partisan_peer:name(), partisan_execution:work()) ->
+    {ok, Guard :: partisan_ref:t(), partisan_child:result()} | {error, Reason :: term()}.
+spawn_child(Node, Work) ->
+    Request = parsed(Node, Work, [link, {reply_tag, ?MODULE}]),
+    case await(Request#request{is_child = true}) of
+        {ok, {Guard, Result}} -> {ok, Guard, Result};
+        {error, _} = Error -> Error
     end.
 
 %% @doc Requests a process. The caller gets `{Tag, Reference, ok, Process}', or `{Tag, Reference,
@@ -83,6 +92,18 @@ abandon(Reference) when is_reference(Reference) ->
     ets:take(?REQUESTS, {self(), Reference}) =/= [];
 abandon(_) ->
     error(badarg).
+
+%% Internals.
+
+await(#request{reference = Reference} = Request) ->
+    {Asker, Ended} = erlang:spawn_monitor(asker(Request)),
+    receive
+        {?MODULE, Reference, Kind, Answer} ->
+            true = demonitor(Ended, [flush]),
+            {Kind, Answer};
+        {'DOWN', Ended, process, Asker, Reason} ->
+            {error, Reason}
+    end.
 
 %% Internals: options.
 
@@ -132,18 +153,27 @@ asker(#request{caller = Caller, reference = Reference, is_linked = IsLinked} = R
     end.
 
 ask(#request{caller = Caller, node = Node, work = Work, options = Options} = Request) ->
-    #request{is_linked = IsLinked, monitor = Monitor} = Request,
+    #request{is_linked = IsLinked, is_child = IsChild, monitor = Monitor} = Request,
     Link =
         case IsLinked of
             true -> {partisan_ref:of_local(Caller), partisan_ref:for_answer()};
             false -> none
         end,
-    Mode = partisan_spawned:mode(Options, Link, Monitor =/= none),
+    Mode =
+        case {IsChild, Link} of
+            {true, {Linker, Keeper}} -> {child, Linker, Keeper};
+            {false, _} -> partisan_spawned:mode(Options, Link, Monitor =/= none)
+        end,
     partisan_execution:call(Node, Mode, Work, infinity).
 
-answered({ok, Spawned}, #request{caller = Caller} = Request) ->
+answered({ok, Spawned}, #request{caller = Caller, is_child = IsChild} = Request) ->
     {Process, LinkKeeper, MonitorKeeper} = partisan_spawned:keepers(Spawned),
-    Reply = reply({ok, Process}, Request),
+    Answer =
+        case IsChild of
+            true -> {Process, MonitorKeeper};
+            false -> Process
+        end,
+    Reply = reply({ok, Answer}, Request),
     Announce = fun() -> announce(Process, MonitorKeeper, Reply, Request) end,
     case Request of
         #request{is_linked = true} ->

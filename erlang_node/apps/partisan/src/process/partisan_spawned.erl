@@ -38,13 +38,16 @@
     spawn
     | monitor
     | {link, partisan_ref:t(), Keeper :: partisan_ref:t()}
+    % A child of a supervisor there ({@link partisan_child}).
+    | {child, partisan_ref:t(), Keeper :: partisan_ref:t()}
     % With options of `erlang:spawn_opt/2', or both a link and a monitor.
     | {spawn, Options :: [term()], none | link(), IsMonitored :: boolean()}.
 %% A process, and what the other end of its link and its monitor monitor instead; one of the two,
-%% unless the mode is the last one.
+%% unless the mode is the last one. For a child its guard, the keeper, and what has become of it.
 -type t() ::
     {partisan_ref:t(), Keeper :: partisan_ref:t()}
-    | {partisan_ref:t(), LinkKeeper :: partisan_ref:t(), MonitorKeeper :: partisan_ref:t()}.
+    | {partisan_ref:t(), LinkKeeper :: partisan_ref:t(), MonitorKeeper :: partisan_ref:t()}
+    | {partisan_ref:t(), LinkKeeper :: partisan_ref:t(), partisan_child:result()}.
 -export_type([mode/0, t/0]).
 
 %% @doc Creates the table of links, owned by the caller. Idempotent.
@@ -98,6 +101,19 @@ start(monitor, Work) ->
     narrow(3, start([], none, true, Work));
 start({link, Linker, Keeper}, Work) ->
     narrow(2, start([], {Linker, Keeper}, false, Work));
+start({child, Adapter, Keeper}, Work) ->
+    Starter = self(),
+    Guard = fun() -> partisan_child:guard(Starter, Adapter, Work) end,
+    {ok, {Process, LinkKeeper, _}} = start([], {Adapter, Keeper}, false, Guard),
+    {ok, Pid} = partisan_ref:to_local(Process),
+    Monitor = monitor(process, Pid),
+    receive
+        {Pid, Result} ->
+            true = demonitor(Monitor, [flush]),
+            {ok, {Process, LinkKeeper, Result}};
+        {'DOWN', Monitor, process, Pid, Reason} ->
+            {ok, {Process, LinkKeeper, {error, Reason}}}
+    end;
 start({spawn, Options, Link, IsMonitored}, Work) ->
     start(Options, Link, IsMonitored, Work).
 
@@ -121,7 +137,7 @@ mode(Options, Link, IsMonitored) -> {spawn, Options, Link, IsMonitored}.
 
 %% @doc A process and its keepers.
 -spec keepers(t()) ->
-    {partisan_ref:t(), LinkKeeper :: partisan_ref:t(), MonitorKeeper :: partisan_ref:t()}.
+    {partisan_ref:t(), LinkKeeper :: partisan_ref:t(), partisan_ref:t() | partisan_child:result()}.
 keepers({Process, Keeper}) -> {Process, Keeper, Keeper};
 keepers({_, _, _} = Spawned) -> Spawned.
 
@@ -209,6 +225,7 @@ keeper(Begin) ->
             exit(Reason)
     end.
 
+-dialyzer({no_return, monitored/1}).
 monitored(Pid) ->
     Monitor = monitor(process, Pid),
     fun() ->
@@ -224,10 +241,7 @@ keep(Pid, Process) ->
     false = process_flag(trap_exit, true),
     Node = partisan_ref:peer_name(Process),
     Ends = [Process, partisan_ref:of_local(Pid), partisan_ref:for_answer()],
-    Linked = fun() ->
-        Pid ! {self(), true},
-        ok
-    end,
+    Linked = fun() -> Pid ! {self(), true}, ok end,
     case partisan_execution:call(Node, call, {partisan_control, link, Ends}, infinity) of
         {ok, {returned, Other}} ->
             linked(Pid, Process, Other, Linked);
