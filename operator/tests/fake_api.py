@@ -49,6 +49,9 @@ class FakeApi:
         self.unlisted: dict[str, tuple[int, str]] = {}
         """Answers to lists that are refused, by the plural name of the kind."""
 
+        self.verdict: Json = {}
+        """The status of every review."""
+
         self.unserved = {"podmonitors"}
         """Plural names of kinds without a CRD."""
         self._ids = itertools.count(1)
@@ -128,6 +131,8 @@ class FakeApi:
                     if key.rpartition("/")[0] == path and _selected(request, item)
                 ]
                 return web.json_response({"items": items})
+            case "POST" if path.endswith("reviews"):
+                return web.json_response({**body, "status": self.verdict}, status=201)
             case "POST":
                 return self._create(path, body)
             case "PUT" if path in self.objects:

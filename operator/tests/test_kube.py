@@ -10,6 +10,7 @@ from fake_api import FakeApi
 from partisan_operator.act.events import announce
 from partisan_operator.api import metrics
 from partisan_operator.api.errors import KubeError
+from partisan_operator.api.fence import Fence
 from partisan_operator.api.kube import Kube, Query
 from partisan_operator.status.announcements import Announcement
 from world import cluster
@@ -142,3 +143,15 @@ async def test_no_answer_is_an_error_too(api: FakeApi, kube: Kube) -> None:
     with pytest.raises(KubeError, match="no answer") as refused:
         await kube.get("ConfigMap", "default", "a")
     assert refused.value.code == 0
+
+
+async def test_a_review_is_a_question_and_needs_no_lease(api: FakeApi) -> None:
+    api.verdict = {"authenticated": True}
+    kube = Kube(api.client, Fence())
+    assert await kube.review("TokenReview", {"token": "t"}) == {"authenticated": True}
+    assert api.log[-1].path == "/apis/authentication.k8s.io/v1/tokenreviews"
+    assert await kube.review("SubjectAccessReview", {"user": "u"}) == {"authenticated": True}
+    assert api.log[-1].path == "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+    api.refusals["tokenreviews"] = (403, "no")
+    with pytest.raises(KubeError, match="no"):
+        await kube.review("TokenReview", {"token": "t"})

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import replace
 
 import pytest
 
 from loop_rig import CLUSTER, NAMESPACE, SECRET, SET, Rig
 from partisan_operator import loop
 from partisan_operator.loop import ClusterLoop
+from partisan_operator.models import PartisanCluster, PartisanClusterStatus
+from partisan_operator.observe.observation import Observation
 from partisan_operator.observe.scraper import RefusedError, ScrapeError
 from partisan_operator.schedule.pace import LEAST_PAUSE, least_pause
+from partisan_operator.status.announcements import Announcement
+from partisan_operator.status.audience import Audience
 
 
 async def test_from_a_spec_to_a_run_that_converged(rig: Rig) -> None:
@@ -167,3 +172,47 @@ async def test_a_cluster_that_is_being_deleted_is_left_to_the_garbage_collector(
     rig.api.objects[CLUSTER]["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     await rig.reconcile()
     assert rig.api.writes == 0
+
+
+class Recorder(Audience):
+    """An audience that remembers what it received."""
+
+    def __init__(self) -> None:
+        self.heard: list[str] = []
+
+    def observed(
+        self, cluster: PartisanCluster, status: PartisanClusterStatus, observation: Observation
+    ) -> None:
+        self.heard.append(f"observed {status.phase}")
+
+    def failed(self, cluster: PartisanCluster, status: PartisanClusterStatus) -> None:
+        self.heard.append(f"failed {status.phase}")
+
+    def announced(self, cluster: PartisanCluster, announcement: Announcement) -> None:
+        self.heard.append(announcement.reason)
+
+    def forgotten(self, namespace: str, name: str) -> None:
+        self.heard.append(f"forgotten {namespace}/{name}")
+
+    def pause(self, cluster: PartisanCluster, pause: float) -> float:
+        return pause / 2
+
+
+async def test_an_audience_receives_what_a_loop_finds_out_and_sets_its_pace(rig: Rig) -> None:
+    audience = Recorder()
+    made = ClusterLoop("default", "ads", replace(rig.tools, audience=audience))
+    assert await made._reconcile() == rig.tools.settings.active_period / 2
+    rig.bring_up_pods()
+    await made._reconcile()
+    rig.change({"overlay": {"kind": "None such"}})
+    await made._reconcile()
+    del rig.api.objects[CLUSTER]
+    await made._reconcile()
+    assert audience.heard == [
+        "observed Pending",
+        "observed Ready",
+        "OverlayFormed",
+        "failed Degraded",
+        "InvalidSpec",
+        "forgotten default/ads",
+    ]

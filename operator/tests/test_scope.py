@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 
 import pytest
 
+from console_rig import Page
 from fake_api import FakeApi
 from loop_rig import CLUSTER, MANIFEST, FakeNodes, until
 from partisan_operator.api import metrics
+from partisan_operator.console.hub import Hub
+from partisan_operator.console.viewer import Selection
 from partisan_operator.leader.lease import NAME
 from partisan_operator.scope import Scope
 from partisan_operator.settings import Settings
+from partisan_operator.status.audience import Audience
 
 LEASE = f"/apis/coordination.k8s.io/v1/namespaces/op/leases/{NAME}"
 
@@ -24,7 +29,7 @@ async def api() -> AsyncIterator[FakeApi]:
     await api.stop()
 
 
-def scope(api: FakeApi, identity: str) -> Scope:
+def scope(api: FakeApi, identity: str, audience: Audience | None = None) -> Scope:
     nodes = FakeNodes()
     return Scope(
         api.client,
@@ -32,6 +37,7 @@ def scope(api: FakeApi, identity: str) -> Scope:
         Settings(node_image="node:1"),
         lease_namespace="op",
         identity=identity,
+        audience=audience,
     )
 
 
@@ -88,6 +94,30 @@ async def test_a_deleted_cluster_is_unknown_to_the_next_leader(api: FakeApi) -> 
     await until(lambda: holder(api) == "first")
     assert one._supervisor._entries == {}
     await one.stop()
+
+
+async def test_the_page_of_the_leader_follows_the_lease(api: FakeApi) -> None:
+    api.put(CLUSTER, MANIFEST)
+    hub = Hub()
+    first, second = scope(api, "first", hub), scope(api, "second")
+    first.learn("default", "ads")
+    first.learn("other", "ads")
+    assert first.namespaces == {"default", "other"}
+    first.start()
+    await until(lambda: first.leading)
+    page = Page()
+    async with aclosing(hub.stream(Selection(None, ("default", "ads")))) as stream:
+        while "default/ads" not in page.document.get("details", {}):
+            await page.read(stream)
+        second.start()
+        await until(lambda: second.holder == "first" == first.holder)
+        assert (first.leading, second.leading) == (True, False)
+        await first.stop()
+        async for piece in stream:
+            page.receive(piece)
+    assert page.reasons == ["start"]
+    await until(lambda: second.holder == "second")
+    await second.stop()
 
 
 def holder(api: FakeApi) -> str:

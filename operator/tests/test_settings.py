@@ -27,6 +27,11 @@ def test_all_variables() -> None:
         SCRAPE_CONCURRENCY="8",
         METRICS_PORT="0",
         NODES_MONITORED="true",
+        CONSOLE_PORT="8090",
+        CONSOLE_TOKEN="/token",
+        POD_NAME="op-1",
+        POD_NAMESPACE="system",
+        SERVICE_ACCOUNT="op",
         LOG_LEVEL="DEBUG",
         LOG_FORMAT="json",
     ) == Settings(
@@ -39,6 +44,11 @@ def test_all_variables() -> None:
         scrape_concurrency=8,
         metrics_port=0,
         nodes_monitored=True,
+        console_port=8090,
+        console_token="/token",
+        pod_name="op-1",
+        pod_namespace="system",
+        service_account="op",
         log_level="debug",
         log_format="json",
     )
@@ -49,6 +59,7 @@ def test_all_variables() -> None:
     [
         ("INTERVAL", "5"),
         ("METRICS_PORT", "http"),
+        ("CONSOLE_PORT", "http"),
         ("SCRAPE_CONCURRENCY", "0"),
         ("NODES_MONITORED", "yes"),
         ("LOG_LEVEL", "loud"),

@@ -8,9 +8,12 @@ import signal
 import socket
 import uuid
 from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from pathlib import Path
 from typing import Any
 
 from aiohttp import web
+from kubernetes.aio.client import ApiClient
 
 from partisan_operator import __version__
 from partisan_operator.act.dissolution import is_final
@@ -21,6 +24,11 @@ from partisan_operator.api.kube import Kube, connect
 from partisan_operator.api.watches import Watches
 from partisan_operator.children.child import digest
 from partisan_operator.children.naming import CLUSTER_LABEL
+from partisan_operator.console.authority import Authority
+from partisan_operator.console.hub import Hub
+from partisan_operator.console.peers import Identity, Peers
+from partisan_operator.console.server import Console
+from partisan_operator.console.server import serve as serve_page
 from partisan_operator.models.clock import utc_now
 from partisan_operator.models.cluster import KIND
 from partisan_operator.observe.scraper import Scraper
@@ -57,7 +65,9 @@ class Application:
             clock=utc_now,
         )
         # Unique for each start: a Lease of the previous process is not ours.
-        identity = f"{socket.gethostname()}_{uuid.uuid4().hex[:8]}"
+        identity = f"{settings.pod_name or socket.gethostname()}_{uuid.uuid4().hex[:8]}"
+        served = settings.namespaces or ("",)
+        hubs = {} if settings.console_port is None else {key: Hub() for key in served}
         self._scopes = {
             namespace: Scope(
                 client,
@@ -65,12 +75,14 @@ class Application:
                 settings,
                 lease_namespace=namespace or settings.lease_namespace,
                 identity=identity,
+                audience=hubs.get(namespace),
             )
-            for namespace in settings.namespaces or ("",)
+            for namespace in served
         }
         scopes = tuple(self._scopes.values())
         watches = Watches(Kube(client, Fence()).served, settings.namespaces, self.handle)
         port: web.AppRunner = await serve((*scopes, watches), settings.metrics_port)
+        page = await self._serve_page(client, hubs)
         for scope in scopes:
             scope.start()
         tasks = [
@@ -87,10 +99,27 @@ class Application:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
             await port.cleanup()
+            await page.aclose()
             await scraper.close()
             await client.close()
         for task in ended:
             task.result()
+
+    async def _serve_page(self, client: ApiClient, hubs: Mapping[str, Hub]) -> AsyncExitStack:
+        """Serve the live page until the returned stack is closed; there is none without hubs."""
+        settings, stack = self._settings, AsyncExitStack()
+        if settings.console_port is None:
+            return stack
+        kube = Kube(client, Fence())
+        identity = Identity(
+            settings.pod_namespace, settings.service_account, Path(settings.console_token)
+        )
+        peers = Peers(kube, identity, settings.console_port)
+        stack.push_async_callback(peers.close)
+        scopes = {key: (self._scopes[key], hub) for key, hub in hubs.items()}
+        console = Console(scopes, Authority(kube), peers, identity.user)
+        stack.push_async_callback((await serve_page(console, settings.console_port)).cleanup)
+        return stack
 
     def handle(self, kind: Kind, manifest: Mapping[str, Any], event: str | None) -> None:
         """Wake the loop of the cluster that an event concerns."""

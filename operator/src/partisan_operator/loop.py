@@ -41,7 +41,7 @@ class ClusterLoop:
         )
         self._wakeups = Wakeups()
         self._retries = Retries(tools.clock)
-        self._reporter = Reporter(tools.kube, self._log)
+        self._reporter = Reporter(tools.kube, tools.audience, self._log)
         self._dissolution = Dissolution(tools.kube, tools.observer, tools.scraper)
         self._reconciler = self._new_reconciler("")
         self._cluster: PartisanCluster | None = None
@@ -107,6 +107,7 @@ class ClusterLoop:
         cluster = self._cluster
         if cluster is not None and is_due(cluster, problem, persists=self._retries.persist):
             status = status_after_failure(cluster, problem, utc_now())
+            self._tools.audience.failed(cluster, status)
             try:
                 await self._reporter.report(cluster, status)
             except KubeError as error:
@@ -120,7 +121,7 @@ class ClusterLoop:
             self._reconciler.coverage.make_resync_due()
         manifest = await self._tools.kube.get(KIND, self._namespace, self._name)
         if manifest is None:
-            metrics.cluster_metrics.forget(self._namespace, self._name)
+            self._forget()
             return None
         try:
             self._cluster = cluster = PartisanCluster.from_wire(manifest)
@@ -129,7 +130,7 @@ class ClusterLoop:
             self._cluster = PartisanCluster.from_wire({**manifest, "spec": {}})
             return await self._failed(invalid_spec(str(error)))
         if cluster.deleting:
-            metrics.cluster_metrics.forget(self._namespace, self._name)
+            self._forget()
             return self._tools.settings.idle_period
         if cluster.uid != self._reconciler.uid:
             self._reconciler = self._new_reconciler(cluster.uid)
@@ -141,3 +142,7 @@ class ClusterLoop:
             self.dissolve()
             return self._tools.settings.idle_period
         return await self._reconciler.reconcile(cluster, woken=woken)
+
+    def _forget(self) -> None:
+        metrics.cluster_metrics.forget(self._namespace, self._name)
+        self._tools.audience.forgotten(self._namespace, self._name)

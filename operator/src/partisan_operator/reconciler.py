@@ -26,6 +26,7 @@ from partisan_operator.schedule.limiter import ReconcileLimiter
 from partisan_operator.schedule.retries import Retries
 from partisan_operator.schedule.wakeups import Wakeups
 from partisan_operator.settings import Settings
+from partisan_operator.status.audience import Audience
 from partisan_operator.status.failures import is_due
 from partisan_operator.status.run import Ledger
 from partisan_operator.status.status import Findings, status_of
@@ -42,6 +43,7 @@ class Tools:
     executor: Executor
     scraper: Scraper
     settings: Settings
+    audience: Audience = field(default_factory=Audience)
     limiter: ReconcileLimiter = field(default_factory=ReconcileLimiter)
     clock: Callable[[], float] = time.monotonic
     """Measures how long failures and other states last, in seconds."""
@@ -109,6 +111,7 @@ class Reconciler:
         status, self._ledger = status_of(cluster, findings)
         self.observation, self._plan, self.nodes = observation, plan, cluster.spec.replicas
         metrics.cluster_metrics.publish(cluster, status, observation.at)
+        tools.audience.observed(cluster, status, observation)
         if plan.scaling is not None and refused is None:
             await self._reporter.scaled(cluster, *plan.scaling)
         await self._reporter.report(cluster, status)
@@ -117,7 +120,8 @@ class Reconciler:
         if backoff is not None:
             return backoff
         self._retries.succeeded()
-        return tools.settings.idle_period if settled else tools.settings.active_period
+        pause = tools.settings.idle_period if settled else tools.settings.active_period
+        return tools.audience.pause(cluster, pause)
 
     async def _problem(
         self,

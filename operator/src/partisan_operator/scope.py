@@ -21,6 +21,7 @@ from partisan_operator.observe.observer import Observer
 from partisan_operator.observe.scraper import Scraper
 from partisan_operator.reconciler import Tools
 from partisan_operator.settings import Settings
+from partisan_operator.status.audience import Audience
 from partisan_operator.supervisor import Supervisor
 
 
@@ -35,20 +36,27 @@ class Scope:
         *,
         lease_namespace: str,
         identity: str,
+        audience: Audience | None = None,
     ) -> None:
-        """Make a scope; `start` enters the election."""
+        """Make a scope; `start` enters the election.
+
+        The `audience` receives what its loops find out.
+        """
         fence = Fence()
         kube = Kube(client, fence)
         observer = Observer(kube, scraper, utc_now)
         executor = Executor(kube, scraper, observer)
         self._known: set[tuple[str, str]] = set()
-        self._supervisor = Supervisor(Tools(kube, observer, executor, scraper, settings))
+        self.audience = Audience() if audience is None else audience
+        self._supervisor = Supervisor(
+            Tools(kube, observer, executor, scraper, settings, self.audience)
+        )
         self._leadership = Leadership(
             Lease(kube, lease_namespace),
             Candidate(identity),
             fence,
             gained=self._begin,
-            lost=self._supervisor.stop,
+            lost=self._end,
         )
 
     def start(self) -> None:
@@ -105,6 +113,26 @@ class Scope:
         """Whether this operator acts here, as text."""
         return self._leadership.state
 
+    @property
+    def leading(self) -> bool:
+        """Whether the clusters are reconciled here."""
+        return self._leadership.leading
+
+    @property
+    def holder(self) -> str:
+        """Identity of the operator that holds the Lease, as last seen; empty if there is none."""
+        return self._leadership.holder
+
+    @property
+    def namespaces(self) -> frozenset[str]:
+        """The namespaces that have clusters."""
+        return frozenset(namespace for namespace, _ in self._known)
+
     def _begin(self) -> None:
+        self.audience.began(self.wake)
         for namespace, name in self._known:
             self._supervisor.wake(namespace, name)
+
+    async def _end(self) -> None:
+        self.audience.ended()
+        await self._supervisor.stop()

@@ -65,6 +65,21 @@ class Settings:
     metrics_port: int = 9090
     """`METRICS_PORT`: port of /metrics and /healthz; 0 for any free one."""
 
+    console_port: int | None = None
+    """`CONSOLE_PORT`: port of the live page; 0 for any free one, empty for no page."""
+
+    console_token: str = "/var/run/secrets/partisan.dev/console/token"
+    """`CONSOLE_TOKEN`: file with the token by which a standby identifies itself to the leader."""
+
+    pod_name: str = ""
+    """`POD_NAME`: name of the operator's pod, which the Lease names; empty: the host's name."""
+
+    pod_namespace: str = ""
+    """`POD_NAMESPACE`: its namespace, in which a standby finds the leader's pod."""
+
+    service_account: str = ""
+    """`SERVICE_ACCOUNT`: the ServiceAccount of all pods of the operator."""
+
     log_level: str = "info"
     """`LOG_LEVEL`: debug, info, warning or error."""
 
@@ -99,6 +114,11 @@ class Settings:
                 "ALLOWED_POD_ANNOTATIONS", default.allowed_pod_annotations
             ),
             metrics_port=read.count("METRICS_PORT", default.metrics_port, 0),
+            console_port=read.count("CONSOLE_PORT", 0, 0) if read.text("CONSOLE_PORT") else None,
+            console_token=read.text("CONSOLE_TOKEN") or default.console_token,
+            pod_name=read.text("POD_NAME"),
+            pod_namespace=read.text("POD_NAMESPACE"),
+            service_account=read.text("SERVICE_ACCOUNT"),
             log_level=read.choice("LOG_LEVEL", "info", "debug", "warning", "error"),
             log_format="json" if read.choice("LOG_FORMAT", "text", "json") == "json" else "text",
         )

@@ -12,14 +12,17 @@ from partisan_operator.models import PartisanCluster, PartisanClusterStatus
 from partisan_operator.models.clock import seconds_between
 from partisan_operator.models.status import Timings
 from partisan_operator.status.announcements import Announcement, announcements
+from partisan_operator.status.audience import Audience
 from partisan_operator.status.writing import worth_writing
 
 
 class Reporter:
     """Reports on one cluster."""
 
-    def __init__(self, kube: Kube, log: logging.LoggerAdapter[logging.Logger]) -> None:
-        self._kube, self._log = kube, log
+    def __init__(
+        self, kube: Kube, audience: Audience, log: logging.LoggerAdapter[logging.Logger]
+    ) -> None:
+        self._kube, self._audience, self._log = kube, audience, log
 
     async def report(self, cluster: PartisanCluster, status: PartisanClusterStatus) -> None:
         """Write a status that differs enough, and the Events of it. Raises `KubeError`."""
@@ -38,6 +41,7 @@ class Reporter:
     async def announce(self, cluster: PartisanCluster, announcement: Announcement) -> None:
         """Write an Event. A failure blocks nothing: the status reports the same."""
         self._log.info("%s: %s", announcement.reason, announcement.message)
+        self._audience.announced(cluster, announcement)
         try:
             await announce(self._kube, cluster, announcement)
         except KubeError as error:

@@ -73,6 +73,23 @@ leader = Gauge(
     ["lease"],
     registry=registry,
 )
+console_viewers = Gauge(
+    "partisan_operator_console_viewers",
+    "Streams of the live page that this operator serves.",
+    registry=registry,
+)
+console_bytes = Counter(
+    "partisan_operator_console_bytes_total",
+    "Bytes that viewers of the live page received.",
+    registry=registry,
+)
+console_snapshots = Counter(
+    "partisan_operator_console_snapshots_total",
+    "Snapshots that viewers received, by reason: start, leader (another one than before), resumed"
+    " (too much has changed since), behind (the viewer is slow).",
+    ["reason"],
+    registry=registry,
+)
 cluster_metrics = ClusterMetrics()
 registry.register(cluster_metrics)
 

@@ -99,6 +99,12 @@ class Leadership:
         """Whether this operator acts, as text."""
         return f"{'leads' if self.leading else 'stands by'} for Lease {self._lease}"
 
+    @property
+    def holder(self) -> str:
+        """Identity of the holder of the Lease, as last seen; empty if there is none."""
+        record = self._candidate.record
+        return "" if record is None else record.holder
+
     async def _round(self) -> None:
         """Read the Lease, unless it is ours, and write it if it is, or may be."""
         now, timing = self._clock(), self._candidate.timing

@@ -111,6 +111,7 @@ def _endpoint(entry: Mapping[str, Any]) -> Endpoint | None:
         uid=target["uid"],
         address=entry["addresses"][0],
         ready=bool(conditions.get("serving")),
+        zone=entry.get("zone") or "",
     )
 
 

@@ -120,6 +120,9 @@ class Endpoint:
     trust: Trust | None = None
     """For a pod that serves TLS."""
 
+    zone: str = ""
+    """The zone of the pod's Kubernetes node; empty where it has none."""
+
 
 @dataclass(frozen=True)
 class PodRevision:
