@@ -22,6 +22,7 @@ from partisan_operator.cli.commands import (
     status,
     top,
     undo,
+    web,
 )
 from partisan_operator.predict import Assumptions
 from partisan_operator.predict.prediction import BUDGET_SECONDS, TIMEOUT_SECONDS
@@ -89,6 +90,22 @@ COMMANDS = (
             _NAME,
             _argument("-o", "--output", choices=("text", "dot", "svg"), default="text"),
             _argument("-f", "--file", type=Path, help="write to this file instead of the output"),
+        ),
+    ),
+    Command(
+        ("web",),
+        web.run,
+        "The live page of all clusters in your browser, where the operator serves it",
+        ("web", "web ads -n staging", "web --no-open --operator-namespace partisan-system"),
+        (
+            _argument(NAME, metavar="NAME", nargs="?", help="open the page of this cluster"),
+            _argument("--no-open", action="store_true", help="write the URL only"),
+            _argument("--operator-namespace", default="", help="default: searched"),
+            _argument(
+                "--service-account",
+                default="",
+                help="look with a token of this ServiceAccount of the namespace, not your own",
+            ),
         ),
     ),
     Command(

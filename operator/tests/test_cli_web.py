@@ -1,0 +1,249 @@
+"""`web`: the way of the user's token, and the port on this host that sends it."""
+
+from __future__ import annotations
+
+import http.client
+import json
+from collections.abc import Iterator, Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Event, Thread
+from urllib.parse import urlsplit
+
+import pytest
+
+from fake_kubectl import NAMESPACE, FakeKubectl, Json
+from partisan_operator.cli import parser
+from partisan_operator.cli.access import CommandError
+from partisan_operator.cli.commands import web
+from partisan_operator.cli.credential import bearer_token
+from partisan_operator.cli.local_page import COOKIE, LocalPage
+
+SERVICE: Json = {
+    "metadata": {"name": "op-console", "namespace": "system"},
+    "spec": {"ports": [{"port": 8090}]},
+}
+
+
+class Operator(ThreadingHTTPServer):
+    """The page in the cluster, behind a port-forward."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Answer)
+        self.requests: list[tuple[str, dict[str, str]]] = []
+        self.more = Event()
+
+
+class Answer(BaseHTTPRequestHandler):
+    """Records requests, and answers with a stream."""
+
+    server: Operator
+
+    def do_GET(self) -> None:
+        self.server.requests.append((self.path, dict(self.headers.items())))
+        self.send_response(401 if self.path == "/refused" else 200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Content-Security-Policy", "default-src 'none'")
+        self.send_header("Set-Cookie", "foreign=1")
+        self.end_headers()
+        self.wfile.write(b"first")
+        if self.path == "/stream":
+            self.server.more.wait()
+            self.wfile.write(b"second")
+
+    def log_message(self, *_: object) -> None:
+        """Log nothing."""
+
+
+@pytest.fixture
+def operator() -> Iterator[Operator]:
+    server = Operator()
+    Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    yield server
+    server.more.set()
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def page(operator: Operator) -> Iterator[LocalPage]:
+    server = LocalPage(operator.server_port, "secret-token")
+    Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+def get(page: LocalPage, path: str, **headers: str) -> http.client.HTTPResponse:
+    connection = http.client.HTTPConnection("127.0.0.1", page.server_port)
+    connection.request("GET", path, headers={k.replace("_", "-"): v for k, v in headers.items()})
+    return connection.getresponse()
+
+
+def enter(page: LocalPage) -> str:
+    """Open the page as a browser does; return its cookie."""
+    url = urlsplit(page.url())
+    answer = get(page, f"{url.path}?{url.query}")
+    assert (answer.status, answer.getheader("Location")) == (303, "/")
+    cookie = answer.getheader("Set-Cookie") or ""
+    assert "HttpOnly" in cookie
+    assert "SameSite=Strict" in cookie
+    assert "secret-token" not in cookie
+    return cookie.partition(";")[0]
+
+
+def test_the_token_is_added_on_the_way_and_is_in_no_url(
+    page: LocalPage, operator: Operator
+) -> None:
+    cookie = enter(page)
+    answer = get(page, "/stream?a=b", Cookie=cookie, Last_Event_ID="7", X_Other="x")
+    assert answer.read() == b"first"
+    path, headers = operator.requests[-1]
+    assert path == "/stream?a=b"
+    assert headers["Authorization"] == "Bearer secret-token"
+    assert headers["Last-Event-ID"] == "7"
+    assert "Cookie" not in headers
+    assert "X-Other" not in headers
+    assert answer.getheader("Content-Security-Policy") == "default-src 'none'"
+    assert answer.getheader("Set-Cookie") is None
+    assert "secret-token" not in page.url()
+
+
+def test_an_answer_is_passed_on_as_it_comes(page: LocalPage, operator: Operator) -> None:
+    answer = get(page, "/stream", Cookie=enter(page))
+    assert answer.read(5) == b"first"
+    operator.more.set()
+    assert answer.read() == b"second"
+    assert get(page, "/refused", Cookie=enter_again(page)).status == 401
+
+
+def enter_again(page: LocalPage) -> str:
+    return f"{COOKIE}={page.session}"
+
+
+def test_the_key_opens_once_and_nothing_else_does(page: LocalPage, operator: Operator) -> None:
+    url = urlsplit(page.url())
+    once = f"{url.path}?{url.query}"
+    cookie = enter(page)
+    assert get(page, once).status == 403
+    assert get(page, "/").status == 403
+    assert get(page, "/?key=").status == 403
+    assert get(page, "/", Cookie=f"{COOKIE}=x").status == 403
+    assert get(page, "/", Cookie=";;=;").status == 403
+    # A foreign name that leads to this host.
+    assert get(page, "/", Cookie=cookie, Host="evil.example").status == 403
+    assert operator.requests == []
+
+
+def test_the_first_request_leads_to_no_other_host(page: LocalPage) -> None:
+    query = urlsplit(page.url()).query
+    answer = get(page, f"//evil.example/?{query}")
+    assert answer.getheader("Location") in ("/evil.example/", "/")
+
+
+class WebKubectl(FakeKubectl):
+    """A kubectl with a user, and an operator behind a port-forward."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.user: Json = {"token": "mine"}
+        self.port = 0
+        self.answers["/api/v1/services"] = {"items": [SERVICE]}
+        self.answers["/api/v1/namespaces/system/services"] = {"items": [SERVICE]}
+
+    def run(self, arguments: Sequence[str]) -> str:
+        match list(arguments):
+            case ["create", "token", account, namespace]:
+                return f"token of {account} {namespace}\n"
+            case ["config", "view", "--minify", "--raw", "--output=json"]:
+                return json.dumps({"users": [{"name": "me", "user": self.user}]})
+        return super().run(arguments)
+
+    def stream(self, arguments: Sequence[str]) -> Iterator[str]:
+        self.commands.append(list(arguments))
+        yield f"Forwarding from 127.0.0.1:{self.port} -> 8090"
+        yield "Handling connection for 8090"
+
+
+def start(kubectl: FakeKubectl, *words: str) -> list[str]:
+    """Run `web`, whose port-forward ends at once; return the opened URLs."""
+    opened: list[str] = []
+    arguments, context = parser.build().parse_args(["web", *words]), kubectl.context()
+    with pytest.raises(CommandError, match="has ended"):
+        web.run(context, arguments, opened.append)
+    return opened
+
+
+def test_the_page_is_opened_through_a_port_forward() -> None:
+    kubectl = WebKubectl()
+    (url,) = start(kubectl, "ads")
+    assert url.startswith("http://127.0.0.1:")
+    assert url.endswith(f"#{NAMESPACE}/ads")
+    assert "mine" not in url
+    assert kubectl.commands[-1] == [
+        "port-forward",
+        "--namespace=system",
+        "--address=127.0.0.1",
+        "service/op-console",
+        ":8090",
+    ]
+    assert start(kubectl, "--no-open", "--operator-namespace", "system") == []
+
+
+@pytest.mark.parametrize(
+    ("services", "words", "message"),
+    [
+        ({"items": []}, [], "set console.enabled"),
+        ({"items": [SERVICE, SERVICE]}, [], "several operators do, in system, system"),
+        ("Error from server (Forbidden): no", [], "--operator-namespace"),
+    ],
+)
+def test_a_missing_operator_is_one_line_with_the_remedy(
+    services: Json | str, words: list[str], message: str
+) -> None:
+    kubectl = WebKubectl()
+    kubectl.answers["/api/v1/services"] = services
+    arguments = parser.build().parse_args(["web", *words])
+    with pytest.raises(CommandError, match=message):
+        web.run(kubectl.context(), arguments)
+
+
+def test_the_token_is_that_of_the_kubeconfig(tmp_path: Path) -> None:
+    kubectl, program = WebKubectl(), tmp_path / "login"
+    assert bearer_token(kubectl, "ns") == "mine"
+    assert bearer_token(kubectl, "ns", "viewer") == "token of viewer --namespace=ns"
+    (tmp_path / "token").write_text("from a file\n")
+    kubectl.user = {"tokenFile": str(tmp_path / "token")}
+    assert bearer_token(kubectl, "ns") == "from a file"
+    program.write_text(
+        '#!/bin/sh\ncase "$KUBERNETES_EXEC_INFO" in *ExecCredential*) ;; *) exit 1 ;; esac\n'
+        'echo "{\\"status\\": {\\"token\\": \\"$1 $GREETING\\"}}"\n'
+    )
+    program.chmod(0o755)
+    kubectl.user = {
+        "exec": {
+            "command": str(program),
+            "args": ["from a plugin"],
+            "env": [{"name": "GREETING", "value": "hello"}],
+        }
+    }
+    assert bearer_token(kubectl, "ns") == "from a plugin hello"
+
+
+@pytest.mark.parametrize(
+    ("user", "message"),
+    [
+        ({"client-certificate-data": "x"}, "--service-account"),
+        ({"tokenFile": "/none/such"}, "token file"),
+        ({"exec": {"command": "/none/such"}}, "gave no token"),
+        ({"exec": {"command": "true"}}, "gave no token"),
+        ({"exec": {"command": "false"}}, "gave no token"),
+    ],
+)
+def test_a_user_without_a_token_learns_what_to_do(user: Json, message: str) -> None:
+    kubectl = WebKubectl()
+    kubectl.user = user
+    with pytest.raises(CommandError, match=message):
+        bearer_token(kubectl, "ns")
