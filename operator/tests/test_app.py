@@ -8,10 +8,15 @@ from typing import Any
 
 import aiohttp
 import pytest
+from aiohttp import web
+from kubernetes.aio.client import ApiClient, Configuration
 
-from partisan_operator import logs
+from partisan_operator import app, logs
 from partisan_operator.api.kinds import NAMESPACES
 from partisan_operator.app import Application
+from partisan_operator.console import server
+from partisan_operator.console.hub import Hub
+from partisan_operator.console.server import Console
 from partisan_operator.settings import Settings
 from partisan_operator.web import serve
 
@@ -187,3 +192,26 @@ def test_logs_name_the_cluster(form: Any, capsys: pytest.CaptureFixture[str]) ->
         assert entry["cluster"] == "default/ads"
     else:
         assert "INFO    [default/ads] it works" in line
+
+
+async def test_the_live_page_has_a_port_of_its_own_where_it_is_enabled(
+    recorder: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runners: list[web.AppRunner] = []
+
+    async def serve_page(console: Console, port: int) -> web.AppRunner:
+        runners.append(await server.serve(console, port))
+        return runners[-1]
+
+    monkeypatch.setattr(app, "serve_page", serve_page)
+    client = ApiClient(Configuration())
+    enabled, disabled = Application(Settings(console_port=0)), Application(Settings())
+    enabled._scopes = {"": recorder}  # type: ignore[dict-item]
+    async with await enabled._serve_page(client, {"": Hub()}):
+        url = f"http://127.0.0.1:{runners[0].addresses[0][1]}/"
+        async with aiohttp.ClientSession() as session, session.get(url) as response:
+            assert response.status == 200
+    assert runners[0].addresses == []
+    async with await disabled._serve_page(client, {}):
+        assert len(runners) == 1
+    await client.close()
