@@ -30,6 +30,7 @@ experiments() ->
             experiments_synchronization,
             experiments_counter_churn,
             experiments_ring,
+            experiments_ring_scale,
             experiments_scale
         ],
         Name <- Module:names()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from scale_tests.benches.simulate import curves, faults, report
+from scale_tests.benches.simulate import curves, faults, report, ring
 from scale_tests.benches.simulate.plan import FULL, plan
 from scale_tests.measure import synchronization
 from scale_tests.measure.figure import Cell
@@ -29,6 +29,7 @@ def page(meta: Mapping[str, Any], cells: Sequence[Any], drawn: Sequence[Picture]
         _overlay(figures, rest),
         faults.section(figures, rest),
         _counter(figures, rest),
+        ring.section(figures),
     ]
     elsewhere = (curves.EXPERIMENT, synchronization.EXPERIMENT, *faults.PICTURES)
     others = [picture for name, picture in rest.items() if name not in elsewhere]

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
-from scale_tests.benches.simulate import curves, faults, published
+from scale_tests.benches.simulate import curves, faults, published, ring
 from scale_tests.benches.simulate.plan import PAPER_NODES
 from scale_tests.benches.simulate.runner import Outcome
 from scale_tests.measure import synchronization
@@ -126,6 +126,7 @@ def checks(figures: Sequence[Cell], times: Sequence[Mapping[str, Any]]) -> list[
         *curves.checks(curves.rows(figures)),
         *synchronization.checks(synchronization.rows(figures)),
         *faults.checks(figures),
+        *ring.checks(figures),
     ]
 
 

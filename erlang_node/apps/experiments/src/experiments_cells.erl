@@ -4,6 +4,7 @@
 -export([emit/5]).
 -export([say/3]).
 -export([mean/1]).
+-export([live_bytes/0]).
 
 %% One figure: its overlay, the number of nodes, and the value of the varied parameter.
 -type cell() :: #{
@@ -44,3 +45,12 @@ say(Format, Arguments, #{progress := Progress}) ->
 -spec mean([number(), ...]) -> float().
 mean(Values) ->
     lists:sum(Values) / length(Values).
+
+%% @doc Live bytes on the heap of this process: of an experiment, its cluster and almost nothing
+%% else.
+-spec live_bytes() -> non_neg_integer().
+live_bytes() ->
+    true = erlang:garbage_collect(),
+    {_, Info} = process_info(self(), garbage_collection_info),
+    % Words that survived a collection; the heap's own size includes room to grow.
+    proplists:get_value(recent_size, Info) * erlang:system_info(wordsize).

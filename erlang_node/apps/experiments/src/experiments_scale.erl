@@ -11,7 +11,7 @@
 -export([names/0]).
 -export([run/2]).
 
--import(experiments_cells, [emit/5, say/3, mean/1]).
+-import(experiments_cells, [emit/5, say/3, mean/1, live_bytes/0]).
 
 -type name() :: scale_curves.
 
@@ -172,13 +172,6 @@ shape(Overlay) ->
         {most_degree, lists:max(Degrees)},
         {components, simulator_graph:component_count(Links)}
     ].
-
-%% Live bytes on the heap of this process: the cluster and almost nothing else.
-live_bytes() ->
-    true = erlang:garbage_collect(),
-    {_, Info} = process_info(self(), garbage_collection_info),
-    % Words that survived a collection; the heap's own size includes room to grow.
-    proplists:get_value(recent_size, Info) * erlang:system_info(wordsize).
 
 report(Figures, O) ->
     lists:foreach(

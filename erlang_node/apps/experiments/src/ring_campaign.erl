@@ -10,6 +10,13 @@
 -module(ring_campaign).
 
 -export([run/1]).
+%% Its steps.
+-export([new/1]).
+-export([inject/2]).
+-export([pass/2]).
+-export([has_settled/1]).
+-export([world/1]).
+-export([finish/1]).
 -export([main/1]).
 -export([fault/1]).
 -export([faults/2]).
@@ -30,7 +37,10 @@
 -type options() :: #{
     seed := integer(),
     nodes => pos_integer(),
+    % So many nodes are members of a ring that has settled, instead of three of one that forms.
+    members => pos_integer(),
     partitions => pos_integer(),
+    % Of fewer sessions than nodes, some nodes have one each.
     sessions => pos_integer(),
     keys => pos_integer(),
     modules => map(),
@@ -80,6 +90,10 @@
     failed = 0 :: non_neg_integer()
 }).
 
+-opaque campaign() :: #campaign{}.
+
+-export_type([campaign/0]).
+
 -define(STEP_MS, 5).
 -define(SETTLE_MS, 60000).
 %% Tombstones outlast hints and the requests that deliver them.
@@ -92,7 +106,13 @@
 
 %% @doc The campaign of a seed: ten random faults, unless others are given.
 -spec run(options()) -> report().
-run(#{seed := Seed} = Given) ->
+run(Given) ->
+    #campaign{options = #{faults := Faults}} = Begun = new(Given),
+    finish(lists:foldl(fun inject/2, Begun, Faults)).
+
+%% @doc A campaign before its faults.
+-spec new(options()) -> campaign().
+new(#{seed := Seed} = Given) ->
     Random = rand:seed_s(exsss, {Seed, 7, 7}),
     {Partitions, R1} = pick([6, 12], Random),
     {Mode, R2} = pick([quorum, quorum, atomic], R1),
@@ -113,10 +133,68 @@ run(#{seed := Seed} = Given) ->
         world => #{},
         faults => Faults
     },
-    Options = sloppy(maps:merge(Defaults, Given)),
-    Begun = begin_world(Options),
-    Faulty = lists:foldl(fun inject/2, Begun, maps:get(faults, Options)),
-    finish(Faulty).
+    begin_world(sloppy(maps:merge(Defaults, Given))).
+
+%% @doc Lets time pass, and then a fault occur.
+-spec inject(fault(), campaign()) -> campaign().
+inject({Delay, Action}, C) ->
+    #campaign{world = W} = Passed = pass(Delay, C),
+    act(Action, Passed, W).
+
+%% @doc Whether the ring has settled and all nodes are there.
+-spec has_settled(campaign()) -> boolean().
+has_settled(#campaign{dead = Dead, world = W}) ->
+    Dead =:= [] andalso ring_simulation:is_settled(W).
+
+%% @doc The simulated nodes.
+-spec world(campaign()) -> ring_simulation:t().
+world(#campaign{world = W}) ->
+    W.
+
+%% @doc Lets milliseconds pass in which clients write and read.
+-spec pass(integer(), campaign()) -> campaign().
+pass(Left, C) when Left =< 0 ->
+    C;
+pass(Left, #campaign{world = W} = C) ->
+    Advanced = ring_simulation:advance(ring_simulation:now(W) + ?STEP_MS, W),
+    {Done, W1} = ring_simulation:take_done(Advanced),
+    {Stopped, W2} = ring_simulation:take_stopped(W1),
+    Ended = lists:foldl(fun done/2, C#campaign{world = W2}, Done),
+    Buried = lists:foldl(fun stopped/2, Ended, Stopped),
+    pass(Left - ?STEP_MS, ask_some(restart_some(Buried))).
+
+%% @doc Ends all faults, waits until the ring has settled, and judges what clients saw.
+-spec finish(campaign()) -> report().
+finish(C) ->
+    Healed = act(heal, C, C#campaign.world),
+    Untrapped = act({trap, none, sender, false}, Healed, Healed#campaign.world),
+    Later = pass(1000, Untrapped),
+    Quiet = Later#campaign{is_ending = true},
+    Settled = await(
+        fun(#campaign{busy = Busy} = Now) -> Busy =:= #{} andalso has_settled(Now) end,
+        Quiet,
+        ?SETTLE_MS
+    ),
+    #campaign{world = World, history = Before, failed = Failed} = Settled,
+    IsSettled = ring_simulation:is_settled(World) andalso Settled#campaign.busy =:= #{},
+    {Dropped, _} = ring_simulation:take_dropped(World),
+    Finals = [F || IsSettled, F <- finals(Settled)],
+    Forgotten = [{forgotten, K, Ctx} || {K, Ctx} <- ring_simulation:forgotten(World)],
+    History = Finals ++ [{dropped, K, Ctx, At} || {K, Ctx, At} <- Dropped] ++ Forgotten ++ Before,
+    #{
+        violations => ring_history:check(History),
+        settled => IsSettled,
+        history => History,
+        writes => length([W || {write, #{outcome := {ok, _, _}} = W} <- History]),
+        hinted => length([W || {write, #{outcome := {hinted, _, _}} = W} <- History]),
+        forgotten => length(Forgotten),
+        reads => length([R || {read, R} <- History]),
+        failed => Failed,
+        world => World,
+        options => Settled#campaign.options,
+        messages => ring_simulation:messages(World),
+        milliseconds => ring_simulation:now(World)
+    }.
 
 %% @doc Writes the histories of campaigns with atomic reads and one writer for each key, in the form
 %% that an independent judge reads ({@link ring_registers}), one file for each seed, and ends the
@@ -190,27 +268,37 @@ begin_world(#{seed := Seed, nodes := Count, partitions := Partitions, world := O
         slowest => maps:get(slowest, Options)
     }),
     Names = [name(I) || I <- lists:seq(0, Count - 1)],
-    Started = lists:foldl(fun ring_simulation:start/2, World, Names),
-    Planned = ring_simulation:plan(lists:sublist(Names, 3), Started),
-    Campaign = #campaign{world = Planned, options = Options},
-    IsSettled = fun(#campaign{world = W}) -> ring_simulation:is_settled(W) end,
-    lists:foldl(fun new_sessions/2, await(IsSettled, Campaign, 20000), Names).
+    Begun =
+        case Options of
+            #{members := Members} ->
+                {First, Spare} = lists:split(Members, Names),
+                ring_simulation:form(First, Spare, World);
+            #{} ->
+                Started = lists:foldl(fun ring_simulation:start/2, World, Names),
+                ring_simulation:plan(lists:sublist(Names, 3), Started)
+        end,
+    Campaign = #campaign{world = Begun, options = Options},
+    lists:foldl(fun new_sessions/2, await(fun has_settled/1, Campaign, 20000), Names).
 
 name(I) ->
     <<"kv-", (integer_to_binary(I))/binary>>.
 
-new_sessions(Name, #campaign{options = #{sessions := Count, nodes := Nodes}} = C) ->
+new_sessions(Name, #campaign{options = Options} = C) ->
     lists:foldl(
         fun(_, #campaign{sessions = S, idle = Idle} = Acc) ->
             Acc#campaign{sessions = S + 1, idle = Idle#{{Name, S} => #{}}}
         end,
         C,
-        lists:seq(1, max(1, Count div Nodes))
+        lists:seq(1, sessions(Name, Options))
     ).
 
-inject({Delay, Action}, C) ->
-    #campaign{world = W} = Passed = pass(Delay, C),
-    act(Action, Passed, W).
+sessions(_Name, #{sessions := Count, nodes := Nodes}) when Count >= Nodes ->
+    Count div Nodes;
+sessions(<<"kv-", Ordinal/binary>>, #{sessions := Count, nodes := Nodes}) ->
+    case binary_to_integer(Ordinal) rem (Nodes div Count) of
+        0 -> 1;
+        _ -> 0
+    end.
 
 act({kill, I}, C, W) ->
     Victim = nth(I, ring_simulation:nodes(W)),
@@ -242,39 +330,6 @@ act({delay, Kind}, C, W) ->
     C#campaign{world = ring_simulation:delay(Kind, W)};
 act({trap, Kind, Role, Delivered}, C, W) ->
     C#campaign{world = ring_simulation:trap(Kind, {Role, Delivered}, W)}.
-
-finish(C) ->
-    Healed = act(heal, C, C#campaign.world),
-    Untrapped = act({trap, none, sender, false}, Healed, Healed#campaign.world),
-    Later = pass(1000, Untrapped),
-    Quiet = Later#campaign{is_ending = true},
-    Settled = await(
-        fun(#campaign{world = W, busy = Busy, dead = Dead}) ->
-            Dead =:= [] andalso Busy =:= #{} andalso ring_simulation:is_settled(W)
-        end,
-        Quiet,
-        ?SETTLE_MS
-    ),
-    #campaign{world = World, history = Before, failed = Failed} = Settled,
-    IsSettled = ring_simulation:is_settled(World) andalso Settled#campaign.busy =:= #{},
-    {Dropped, _} = ring_simulation:take_dropped(World),
-    Finals = [F || IsSettled, F <- finals(Settled)],
-    Forgotten = [{forgotten, K, Ctx} || {K, Ctx} <- ring_simulation:forgotten(World)],
-    History = Finals ++ [{dropped, K, Ctx, At} || {K, Ctx, At} <- Dropped] ++ Forgotten ++ Before,
-    #{
-        violations => ring_history:check(History),
-        settled => IsSettled,
-        history => History,
-        writes => length([W || {write, #{outcome := {ok, _, _}} = W} <- History]),
-        hinted => length([W || {write, #{outcome := {hinted, _, _}} = W} <- History]),
-        forgotten => length(Forgotten),
-        reads => length([R || {read, R} <- History]),
-        failed => Failed,
-        world => World,
-        options => Settled#campaign.options,
-        messages => ring_simulation:messages(World),
-        milliseconds => ring_simulation:now(World)
-    }.
 
 %% Any two replicas of a key are a quorum.
 finals(#campaign{world = World, options = Options}) ->
@@ -316,16 +371,6 @@ await(Holds, #campaign{world = W} = C, Left) ->
     end.
 
 %% Internals: time.
-
-pass(Left, C) when Left =< 0 ->
-    C;
-pass(Left, #campaign{world = W} = C) ->
-    Advanced = ring_simulation:advance(ring_simulation:now(W) + ?STEP_MS, W),
-    {Done, W1} = ring_simulation:take_done(Advanced),
-    {Stopped, W2} = ring_simulation:take_stopped(W1),
-    Ended = lists:foldl(fun done/2, C#campaign{world = W2}, Done),
-    Buried = lists:foldl(fun stopped/2, Ended, Stopped),
-    pass(Left - ?STEP_MS, ask_some(restart_some(Buried))).
 
 stopped(Name, #campaign{world = W0, dead = Dead, idle = Idle, busy = Busy} = C) ->
     {Delay, W} = ring_simulation:uniform(1500, W0),

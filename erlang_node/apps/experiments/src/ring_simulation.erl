@@ -39,7 +39,9 @@
 -export([strength/2]).
 -export([is_settled/1]).
 -export([messages/1]).
+-export([restarts/1]).
 -export([informed/1]).
+-export([state/2]).
 -export([gossiped/1]).
 
 -type name() :: ring_state:member().
@@ -330,6 +332,11 @@ view(Name, #world{nodes = Nodes}) ->
 -spec messages(t()) -> non_neg_integer().
 messages(#world{messages = Messages}) ->
     Messages.
+
+%% @doc How often nodes have been started again.
+-spec restarts(t()) -> non_neg_integer().
+restarts(#world{starts = Starts}) ->
+    lists:sum(maps:values(Starts)) - map_size(Starts).
 
 %% @doc The living nodes that know the last plan.
 -spec informed(t()) -> non_neg_integer().
@@ -630,6 +637,8 @@ seat_effect(finished, Name, Index, W) ->
 
 %% Internals: ring states.
 
+%% @doc The ring's state as a node knows it.
+-spec state(name(), t()) -> ring_state:t().
 state(Name, #world{nodes = Nodes}) ->
     #{Name := #node{gossip = Gossip}} = Nodes,
     ring_gossip:state(Gossip).

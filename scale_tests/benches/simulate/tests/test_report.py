@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from scale_tests.benches.simulate import curves, faults, pictures, plots, published, report
+from scale_tests.benches.simulate import curves, faults, pictures, plots, published, report, ring
 from scale_tests.benches.simulate.plan import Job, plan
 from scale_tests.benches.simulate.runner import Outcome, outcome
 from scale_tests.benches.simulate.tests.conftest import Conclude
 from scale_tests.host.units import GIB
 from scale_tests.measure import synchronization
 from scale_tests.measure.figure import Cell
+from scale_tests.measure.page import Table
 
 FINISHED = {"finished": "x", "seconds": 12.5, "cpu_seconds": 11.0, "otp": "27"}
 
@@ -190,6 +192,23 @@ def test_sizes_are_rows_the_small_ones_first() -> None:
     table = curves.table(rows)
     assert table.head == ["", "128 nodes", "100,000 nodes"]
     assert ["a broadcast's last hop", "7", "12"] in table.rows
+
+
+def test_a_large_ring_loses_nothing_and_moves_no_more_than_it_must() -> None:
+    names = {name for _, form in ring.FIGURES for name in re.findall(r"{(\w+)", form)}
+    values = dict.fromkeys([*names, "misplaced", "unsettled"], 0) | {
+        "minimum": 4,
+        "grow_moved": 4,
+        "shrink_moved": 5,
+        "violations": 2,
+    }
+    lines = [line(ring.EXPERIMENT, "key_value_store", name, values[name]) for name in values]
+    figures = figures_of(hyparview(*lines))
+    assert [(check.value, check.ok) for check in ring.checks(figures)] == [(2, False), (1, False)]
+    [table] = ring.section(figures).parts
+    assert isinstance(table, Table)
+    assert ["growth: indexes moved, and the least possible", "4, 4"] in table.rows
+    assert ring.section([]).title == ""
 
 
 def test_every_size_must_be_one_component_that_broadcasts_reach() -> None:
