@@ -69,12 +69,12 @@ learn(Delta, #gossip{state = State, plan = Plan, sums = Sums}) ->
             {grown, Newer, Next}
     end.
 
-%% @doc What a node sends to all others when something has happened there.
+%% @doc The message to all others when something has happened at a node.
 -spec announcement(ring_state:t()) -> message().
 announcement(Delta) ->
     {state, Delta, none}.
 
-%% @doc What a node sends to another one now and then.
+%% @doc The message to another node, now and then, that begins a comparison.
 -spec digest(t()) -> message().
 digest(#gossip{plan = Plan, sums = Sums}) ->
     {digest, hash({Plan, lists:sort(maps:to_list(Sums))})}.
