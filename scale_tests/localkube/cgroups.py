@@ -65,7 +65,7 @@ def create(groups: Iterable[str]) -> None:
 def prefer(group: str) -> None:
     """Gives a group ten times the default share of the processors, in either version's units.
 
-    Without it the whole cluster competes as one process would with each one beside it: where tests
+    Without it the whole cluster competes as one process would with each other one: where tests
     build images, its nodes stop answering probes, which no machine of a real cluster would cause.
     """
     for hierarchy in hierarchies():
