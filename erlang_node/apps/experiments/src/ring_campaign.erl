@@ -241,11 +241,11 @@ fault(R0) ->
 
 %% Splits in the place of lonely nodes, and traps for the messages of hints. With a quorum of three,
 %% one node out of reach suffices for hints. Slower, so that splits are noticed.
-sloppy(#{availability := sloppy, faults := Faults, seed := Seed} = Options) ->
+sloppy(#{availability := sloppy, faults := Faults, seed := Seed, world := World} = Options) ->
     Options#{
         faults := [{3 * Delay, sloppy_action(Action)} || {Delay, Action} <- Faults],
         write := 2 + Seed rem 2,
-        world := #{hints => ?HINTS, grace => ?GRACE_MS, detects_cuts => true}
+        world := World#{hints => ?HINTS, grace => ?GRACE_MS, detects_cuts => true}
     };
 sloppy(Options) ->
     Options.

@@ -53,7 +53,7 @@
 %% `tick': of seats and gossip. `gossip': whole states, or as real nodes.
 %% `repair': milliseconds between two rounds of anti-entropy, `grace': age at which tombstones go,
 %% in addition to that of hints. `hints': their bounds on a node. `detects_cuts': whether a request
-%% learns after a while that a node is on another side.
+%% learns after a while that a node is on another side. `transfers': at a time, see ring_transfers.
 -type options() :: #{
     seed := integer(),
     partitions := pos_integer(),
@@ -68,6 +68,7 @@
     grace => pos_integer(),
     hints => ring_hints:limits(),
     detects_cuts => boolean(),
+    transfers => pos_integer() | infinity,
     modules => #{seat | request | service | hints => module()}
 }.
 
@@ -145,6 +146,7 @@ new(#{seed := Seed} = Options) ->
         grace => 3000,
         hints => #{count => 0, bytes => 0, age => 0},
         detects_cuts => false,
+        transfers => infinity,
         modules => #{}
     },
     #world{
@@ -548,11 +550,11 @@ random_peer(Name, #world{names = Names, places = Places} = W) ->
     end.
 
 %% Seats follow the plan.
-reconcile(Name, #world{nodes = Nodes} = W) ->
+reconcile(Name, #world{nodes = Nodes, options = #{transfers := Most}} = W) ->
     case Nodes of
         #{Name := #node{view = none}} ->
             W;
-        #{Name := #node{view = View, seats = Seats}} ->
+        #{Name := #node{view = View, seats = Seats, lost = Lost}} ->
             Owned = ring_view:owned(Name, View),
             W1 = lists:foldl(
                 fun(I, Acc) -> seat_there(Name, I, Acc) end,
@@ -561,7 +563,9 @@ reconcile(Name, #world{nodes = Nodes} = W) ->
             ),
             #world{nodes = #{Name := #node{seats = Left}}} = W1,
             New = [I || I <- Owned, not is_map_key(I, Left)],
-            lists:foldl(fun(I, Acc) -> new_seat(Name, I, Acc) end, W1, New)
+            Moving = [I || {I, S} <- maps:to_list(Left), (module(seat, W)):phase(S) =:= moving],
+            Due = ring_transfers:due(Name, New, Moving, Lost, Most, View),
+            lists:foldl(fun(I, Acc) -> new_seat(Name, I, Acc) end, W1, Due)
     end.
 
 seat_there(Name, Index, #world{nodes = Nodes} = W) ->

@@ -64,6 +64,18 @@ settled_courses_test_() ->
         ]
     ].
 
+%% All transfers end if one at a time goes into and out of a node.
+bounded_transfers_test_() ->
+    {timeout, 3600, fun() ->
+        _ = [
+            ?assertMatch(
+                {Seed, #{violations := [], settled := true}},
+                {Seed, ring_campaign:run(#{seed => Seed, world => #{transfers => 1}})}
+            )
+         || Seed <- lists:seq(1, campaigns() div 2)
+        ]
+    end}.
+
 %% With stand-ins: hinted writes are in the final state, unless their hints were lost with a node.
 sloppy_campaigns_test_() ->
     {timeout, 3600, fun() ->
@@ -89,11 +101,14 @@ any_faults_test_() ->
 
 prop_any_faults() ->
     ?FORALL(
-        {Seed, Faults, Availability},
-        {nat(), list(fault()), oneof([strict, sloppy])},
+        {Seed, Faults, Availability, Transfers},
+        {nat(), list(fault()), oneof([strict, sloppy]), oneof([1, infinity])},
         begin
             #{violations := Violations} = ring_campaign:run(#{
-                seed => Seed, faults => Faults, availability => Availability
+                seed => Seed,
+                faults => Faults,
+                availability => Availability,
+                world => #{transfers => Transfers}
             }),
             ?WHENFAIL(io:format(user, "~p~n", [Violations]), Violations =:= [])
         end

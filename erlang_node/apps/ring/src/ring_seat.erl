@@ -36,6 +36,7 @@
 -export([index/1]).
 -export([incarnation/1]).
 -export([is_serving/1]).
+-export([phase/1]).
 -export([is_sealed/1]).
 -export([duty/1]).
 -export([status/1]).
@@ -94,6 +95,8 @@
     | {held, index(), incarnation(), ring_state:member()}
     | finished.
 
+%% `moving': gets data from the previous holder, and has got some lately. `waiting': neither.
+-type phase() :: serving | moving | waiting.
 -type status() :: #{
     voting := [ring_view:partition()],
     rebuilding := boolean(),
@@ -102,10 +105,12 @@
     is_free := boolean()
 }.
 
--export_type([options/0, event/0, effect/0, message/0, answer/0, status/0]).
+-export_type([options/0, event/0, effect/0, message/0, answer/0, status/0, phase/0]).
 
 %% Ticks without a pull after which a transfer that keeps the seat from serving is given up.
 -define(IDLE, 10).
+%% Ticks without a chunk after which a transfer counts no more as one that runs.
+-define(QUIET, 50).
 %% Ticks until a previous holder that was once known is treated as lost.
 -define(SPREAD, 20).
 
@@ -124,6 +129,8 @@
     finding = none :: none | {non_neg_integer(), [index()]},
     % Where the data come from.
     source = none :: none | {ring_state:member(), ring_handoff:receiver()},
+    % Ticks since the last chunk.
+    quiet = 0 :: non_neg_integer(),
     copies = none :: none | ring_copies:t(),
     % Where the data go to.
     sender = none :: none | {ring_state:holder(), ring_handoff:sender()},
@@ -212,6 +219,15 @@ incarnation(#seat{incarnation = Incarnation}) ->
 -spec is_serving(t()) -> boolean().
 is_serving(#seat{voting = Voting} = Seat) ->
     not is_paused(Seat) andalso length(Voting) =:= length(groups(Seat)).
+
+%% @doc Whether the seat serves or gets data, for the bound on transfers ({@link ring_transfers}).
+-spec phase(t()) -> phase().
+phase(#seat{source = Source, copies = Copies, quiet = Quiet} = Seat) ->
+    case is_serving(Seat) of
+        true -> serving;
+        false when Source =/= none, Copies =:= none, Quiet < ?QUIET -> moving;
+        false -> waiting
+    end.
 
 %% @doc Whether the data have been sealed for the next holder.
 -spec is_sealed(t()) -> boolean().
@@ -386,7 +402,7 @@ searched(Seat) ->
 %% Internals: from the previous holder.
 
 from(Holder, Seat) ->
-    pull(Seat#seat{finding = none, source = {Holder, ring_handoff:receiver()}}).
+    pull(Seat#seat{finding = none, source = {Holder, ring_handoff:receiver()}, quiet = 0}).
 
 pull(#seat{source = {Node, Receiver}, index = Index, incarnation = Own, known = Known} = Seat) ->
     {Seat, [{send, Node, Index, {pull, Own, ring_handoff:wanted(Receiver), Known}}]};
@@ -396,7 +412,8 @@ pull(#seat{source = none} = Seat) ->
 chunk(Own, Serial, Kind, Items, Known, #seat{incarnation = Own, source = {From, R}} = Seat) ->
     case ring_handoff:take(Serial, Kind, R) of
         {ok, Next} ->
-            Merged = merge(Items, learn(Known, Seat#seat{source = {From, Next}})),
+            Taken = Seat#seat{source = {From, Next}, quiet = 0},
+            Merged = merge(Items, learn(Known, Taken)),
             received(Kind, Merged);
         none ->
             {Seat, []}
@@ -691,8 +708,8 @@ viewed(#seat{voting = [], index = Index, node = Node, incarnation = Own, view = 
 viewed(Seat) ->
     {Seat, []}.
 
-tick(#seat{lent = Lent} = Seat) ->
-    {Searched, Search} = search(Seat#seat{lent = ring_copies:age(Lent)}),
+tick(#seat{lent = Lent, quiet = Quiet} = Seat) ->
+    {Searched, Search} = search(Seat#seat{lent = ring_copies:age(Lent), quiet = Quiet + 1}),
     {Pulled, Pull} = pull(aged(Searched)),
     {Asked, Ask} =
         case Pulled of

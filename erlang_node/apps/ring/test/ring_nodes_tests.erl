@@ -17,6 +17,8 @@ echo_and_store_test_() ->
         Nodes = start(3),
         try
             [First, Second, Third] = Nodes,
+            {error, "transfers: must be at least 1"} =
+                call(First, ring, start, [other, #{service => ring_echo, transfers => 0}]),
             {ok, 1} = plan(First, Nodes, #{}),
             ok = settled(Nodes, 1),
             {ok, hello} = call(Second, ring_echo, echo, [<<"key">>, hello]),
@@ -273,7 +275,7 @@ start(Count) ->
 boot_node(Node) ->
     Paths = [filename:dirname(code:which(M)) || M <- [?MODULE, ring, lasp_lattice]],
     ok = call(Node, code, add_pathsa, [Paths]),
-    ok = call(Node, ?MODULE, boot, [#{tick => 50}]).
+    ok = call(Node, ?MODULE, boot, [#{tick => 50, transfers => 2}]).
 
 boot(Options) ->
     {ok, _} = application:ensure_all_started(ring),

@@ -25,6 +25,7 @@
     tick => pos_integer(),
     repair => pos_integer() | never,
     grace => non_neg_integer(),
+    transfers => pos_integer() | infinity,
     storage_delay => non_neg_integer(),
     hint_count => non_neg_integer(),
     hint_bytes => non_neg_integer(),
@@ -33,12 +34,16 @@
 
 -export_type([name/0, options/0]).
 
+%% A transfer has one chunk of 256 KiB under way. Four keep 1 MiB on a link, 8 ms of 1 Gbit/s, which
+%% is what a request may wait for them; over a round trip of 20 ms they carry 50 MB/s.
+-define(TRANSFERS, 4).
 -define(DEFAULTS, #{
     replicated => false,
     transport => ring_partisan,
     tick => 100,
     repair => never,
     grace => 60000,
+    transfers => ?TRANSFERS,
     storage_delay => 0,
     hint_count => 10000,
     hint_bytes => 67108864,
@@ -51,9 +56,13 @@ start(Ring, #{service := _} = Given) ->
     case maps:keys(Given) -- [service | maps:keys(?DEFAULTS)] of
         [] ->
             #{transport := Transport} = Options = maps:merge(?DEFAULTS, Given),
-            case Transport:check() of
-                ok -> ring_app:start_ring(Ring, Options);
-                {error, _} = Error -> Error
+            case {Options, Transport:check()} of
+                {#{transfers := Most}, _} when Most < 1 ->
+                    {error, "transfers: must be at least 1"};
+                {_, ok} ->
+                    ring_app:start_ring(Ring, Options);
+                {_, {error, _} = Error} ->
+                    Error
             end;
         [Unknown | _] ->
             {error, lists:flatten(io_lib:format("~tp: is no option of a ring", [Unknown]))}

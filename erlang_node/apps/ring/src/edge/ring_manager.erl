@@ -259,7 +259,10 @@ reconcile(#manager{view = none} = M) ->
     M;
 reconcile(#manager{ring = Ring, self = Self, view = View} = M) ->
     New = [I || I <- ring_view:owned(Self, View), ring_table:seat(Ring, I) =:= none],
-    lists:foldl(fun start_seat/2, M, New).
+    Moving = [I || New =/= [], {I, {_, moving}} <- ring_table:seats(Ring)],
+    #{transfers := Most} = ring_table:options(Ring),
+    Due = ring_transfers:due(Self, New, Moving, ring_table:lost(Ring), Most, View),
+    lists:foldl(fun start_seat/2, M, Due).
 
 start_seat(Index, #manager{ring = Ring, view = View, monitors = Monitors} = M) ->
     Near = ring_view:near(ring_view:neighbours(Index, View), View),
@@ -268,9 +271,10 @@ start_seat(Index, #manager{ring = Ring, view = View, monitors = Monitors} = M) -
     M#manager{monitors = Monitors#{monitor(process, Pid) => Index}}.
 
 status_of(#manager{ring = Ring, gossip = Gossip, view = View} = M) ->
-    Seats = [IsServing || {_, {_, IsServing}} <- ring_table:seats(Ring)],
+    Phases = [Phase || {_, {_, Phase}} <- ring_table:seats(Ring)],
+    Serving = length([Phase || serving = Phase <- Phases]),
     {_, Hints, GivenUp} = ring_table:hints(Ring),
-    HasSettled = not lists:member(false, Seats) andalso Hints =:= 0,
+    HasSettled = Serving =:= length(Phases) andalso Hints =:= 0,
     Transfers =
         case View of
             none -> 0;
@@ -281,8 +285,8 @@ status_of(#manager{ring = Ring, gossip = Gossip, view = View} = M) ->
         members => members(M),
         settled => View =/= none andalso Transfers =:= 0 andalso HasSettled,
         transfers => Transfers,
-        seats => length(Seats),
-        serving => length([true || true <- Seats]),
+        seats => length(Phases),
+        serving => Serving,
         hints => Hints,
         hints_given_up => GivenUp,
         lost => ring_table:lost(Ring)

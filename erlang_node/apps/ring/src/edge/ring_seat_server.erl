@@ -16,7 +16,7 @@
     options :: ring_table:options(),
     view :: ring_view:t(),
     seat :: ring_seat:t(),
-    is_serving = false :: boolean(),
+    phase :: ring_seat:phase(),
     is_finished = false :: boolean()
 }).
 
@@ -46,9 +46,10 @@ init({Ring, Index, View}) ->
         replicated => Replicated,
         view => View
     }),
-    ok = ring_table:put_seat(Ring, Index, false),
+    Phase = ring_seat:phase(Seat),
+    ok = ring_table:put_seat(Ring, Index, Phase),
     _ = erlang:send_after(rand:uniform(Tick), self(), tick),
-    Server = #server{ring = Ring, options = Options, view = View, seat = Seat},
+    Server = #server{ring = Ring, options = Options, view = View, seat = Seat, phase = Phase},
     {ok, after_repair(effects(Effects, Server))}.
 
 %% @private
@@ -98,18 +99,18 @@ terminate(_Crash, _Server) ->
 
 step(Event, #server{seat = Seat} = Server) ->
     {Next, Effects} = ring_seat:handle(Event, erlang:monotonic_time(millisecond), Seat),
-    case effects(Effects, serving(Server#server{seat = Next})) of
+    case effects(Effects, phase(Server#server{seat = Next})) of
         #server{is_finished = true} = Finished -> {stop, normal, Finished};
         Going -> {noreply, Going}
     end.
 
-serving(#server{ring = Ring, seat = Seat, is_serving = Before} = Server) ->
-    case ring_seat:is_serving(Seat) of
+phase(#server{ring = Ring, seat = Seat, phase = Before} = Server) ->
+    case ring_seat:phase(Seat) of
         Before ->
             Server;
         Now ->
             ok = ring_table:put_seat(Ring, ring_seat:index(Seat), Now),
-            Server#server{is_serving = Now}
+            Server#server{phase = Now}
     end.
 
 effects(Effects, Server) ->
@@ -159,7 +160,7 @@ after_repair(#server{options = #{repair := Interval}} = Server) ->
     _ = erlang:send_after(Interval div 2 + rand:uniform(Interval), self(), repair),
     Server.
 
-repair(#server{is_serving = false}) ->
+repair(#server{phase = Phase}) when Phase =/= serving ->
     ok;
 repair(#server{ring = Ring, options = Options, seat = Seat, view = View}) ->
     #{grace := Grace, hint_age := Age} = Options,

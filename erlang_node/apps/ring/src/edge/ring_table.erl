@@ -40,9 +40,9 @@
 %% `service': a module of behaviour ring_vnode. `replicated': whether a lost index is rebuilt from
 %% its siblings. All times are in milliseconds. `tick': of seats and gossip. `repair': between two
 %% rounds of anti-entropy of a partition, for `ring_kvs_vnode'. `grace': age at which tombstones go.
-%% `storage_delay': for which an index is busy with each command, as if it used a disk.
-%% `hint_count', `hint_bytes', `hint_age': bounds of {@link ring_hints}; tombstones are kept for
-%% that age, and `grace'.
+%% `transfers': into a node, and out of it, at a time ({@link ring_transfers}). `storage_delay': for
+%% which an index is busy with each command, as if it used a disk. `hint_count', `hint_bytes',
+%% `hint_age': bounds of {@link ring_hints}; tombstones are kept for that age, and `grace'.
 -type options() :: #{
     service := module(),
     replicated := boolean(),
@@ -50,6 +50,7 @@
     tick := pos_integer(),
     repair := pos_integer() | never,
     grace := non_neg_integer(),
+    transfers := pos_integer() | infinity,
     storage_delay := non_neg_integer(),
     hint_count := non_neg_integer(),
     hint_bytes := non_neg_integer(),
@@ -136,14 +137,14 @@ partition(Ring, Key) ->
 -spec seat(ring(), index()) -> pid() | none.
 seat(Ring, Index) ->
     case value(Ring, {seat, Index}, none) of
-        {Pid, _IsServing} -> Pid;
+        {Pid, _Phase} -> Pid;
         none -> none
     end.
 
-%% @doc Adds a seat, which is the caller; `IsServing': whether it serves all its partitions.
--spec put_seat(ring(), index(), IsServing :: boolean()) -> ok.
-put_seat(Ring, Index, IsServing) ->
-    true = ets:insert(Ring, {{seat, Index}, {self(), IsServing}}),
+%% @doc Adds a seat, which is the caller.
+-spec put_seat(ring(), index(), ring_seat:phase()) -> ok.
+put_seat(Ring, Index, Phase) ->
+    true = ets:insert(Ring, {{seat, Index}, {self(), Phase}}),
     ok.
 
 %% @doc Removes a seat.
@@ -153,7 +154,7 @@ remove_seat(Ring, Index) ->
     ok.
 
 %% @doc The seats on this node, by index.
--spec seats(ring()) -> [{index(), {pid(), IsServing :: boolean()}}].
+-spec seats(ring()) -> [{index(), {pid(), ring_seat:phase()}}].
 seats(Ring) ->
     lists:sort([{I, Seat} || [I, Seat] <- ets:match(Ring, {{seat, '$1'}, '$2'})]).
 
