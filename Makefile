@@ -152,8 +152,8 @@ bench-formation: bootstrap ## Measure how clusters form and fail, one virtual ma
 	$(PY) -m scale_tests formation
 
 .PHONY: bench-mesh
-bench-mesh: bootstrap ## Measure how large Distributed Erlang's mesh and our overlays get; as root, resumable (OUT=DIRECTORY; QUICK=1: 16 nodes)
-	$(PY) -m scale_tests mesh $(if $(OUT),--out $(OUT))
+bench-mesh: bootstrap ## Measure how large Distributed Erlang's mesh and our overlays get; as root, resumable (PLAN=1: its length; OUT=DIRECTORY; QUICK=1: 16 nodes)
+	$(PY) -m scale_tests mesh $(if $(filter 1,$(PLAN)),--plan) $(if $(OUT),--out $(OUT))
 
 .PHONY: bench-client-server
 bench-client-server: bootstrap ## Show that a server's memory is bounded, and what happens without bounds (OUT=DIRECTORY; QUICK=1: 128 clients)

@@ -7,7 +7,7 @@ import os
 import secrets
 import signal
 import subprocess
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -27,6 +27,7 @@ MOST_NODES = 1_100
 _CLUSTER = "fleet"
 _SHARD_SIZE = 250
 _PER_NETWORK = 250
+_ZONES = 3
 _ASK_SECONDS = 5.0
 _ASKING_AT_ONCE = 8
 _LAST_WORDS = 2000
@@ -58,9 +59,7 @@ class Plan:
         spread = range(self.servers) or [
             index * self.nodes // self.seeds for index in range(self.seeds)
         ]
-        seeds = ", ".join(
-            f'{{<<"{name(index)}">>, <<"{address(index)}">>, {PORT}}}' for index in spread
-        )
+        seeds = hints(spread)
         return f"""\
 #{{cluster => <<"{_CLUSTER}">>, namespace => <<"default">>, replicas => {self.nodes},
   seeds => [{seeds}], listen_port => {PORT}, http_port => {HTTP_PORT}, overlay => {self.overlay},
@@ -78,6 +77,13 @@ def name(index: int) -> str:
 def address(index: int) -> str:
     """The loopback address of a node."""
     return f"127.0.{3 + index // _PER_NETWORK}.{index % _PER_NETWORK + 1}"
+
+
+def hints(indices: Iterable[int]) -> str:
+    """Names and addresses of nodes, as Erlang terms."""
+    return ", ".join(
+        f'{{<<"{name(index)}">>, <<"{address(index)}">>, {PORT}}}' for index in indices
+    )
 
 
 def build_release() -> Path:
@@ -127,6 +133,7 @@ class Fleet:
         return {
             "POD_NAME": name(index),
             "POD_IP": address(index),
+            "K8S_ZONE": f"zone-{index % _ZONES}",
             "PARTISAN_LISTEN_IP": address(index),
             "PARTISAN_CONFIG": str(self.directory / "node.config"),
             "PARTISAN_TOKEN_FILE": str(self.directory / "token"),

@@ -1,14 +1,17 @@
 """`python -m scale_tests mesh [SYSTEM ...]`: measures how large a cluster gets.
 
 Prints tables, writes build/results/bench-mesh.json, a page and a picture. Cells that are done are
-not repeated. `QUICK=1` takes two small sizes and says so in the result. Needs root for the memory
-of nodes.
+not repeated. `--plan` prints how long it takes and measures nothing. `QUICK=1` takes two small
+sizes and says so in the result. Needs root for the memory of nodes.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
+from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 
 from scale_tests import otp
 from scale_tests.benches.mesh import report, systems
@@ -23,23 +26,37 @@ TICK_SECONDS, QUICK_TICK_SECONDS = 15.0, 2.0
 """A tick of Distributed Erlang: a quarter of `net_ticktime`."""
 
 
+def options(parser: argparse.ArgumentParser) -> None:
+    """The options that are its own."""
+    add_names(parser, "SYSTEM", names())
+    parser.add_argument("--plan", action="store_true", help="print how long it takes")
+
+
 def measure(session: Session) -> int:
     """Measures the systems that are named, or all."""
+    sizes = QUICK_SIZES if session.quick else SIZES
+    tick = QUICK_TICK_SECONDS if session.quick else TICK_SECONDS
+    wanted = session.options.names or names()
+    kept = {s: _kept(session, s, sizes) for s in SYSTEMS if s.slug in wanted}
+    left = [nodes for done in kept.values() for nodes in systems.remaining(done, sizes)]
+    session.say(
+        f"{len(left)} cells of {len(kept)} systems are left, at most: about "
+        f"{sum(systems.seconds(nodes, tick) for nodes in left) / 60:.0f} minutes on 2 processors. "
+        "A system that does not hold a size gets no larger one."
+    )
+    if session.options.plan:
+        return 0
     release = build_release()
     otp.compile_runtime()
-    cells: list[Cell] = []
-    for system in SYSTEMS:
-        if system.slug not in (session.options.names or names()):
-            continue
-        done: list[Cell] = []
-        sizes = QUICK_SIZES if session.quick else SIZES
+    for system, done in kept.items():
         while (nodes := systems.next_size(done, sizes)) is not None:
-            done.append(_cell(session, system, nodes, partial(systems.measure, system, release)))
-        cells += done
+            done.append(systems.measure(system, release, nodes, tick))
+            _keep(session, system, done[-1])
+    cells = [cell for done in kept.values() for cell in done]
     return session.conclude(
         cells,
         versions=versions.of_machine({cell["otp"] for cell in cells if cell["otp"]}),
-        config={"tick_seconds": _tick_seconds(session)},
+        config={"tick_seconds": tick},
     )
 
 
@@ -48,25 +65,30 @@ def names() -> list[str]:
     return [system.slug for system in SYSTEMS]
 
 
-def _tick_seconds(session: Session) -> float:
-    return QUICK_TICK_SECONDS if session.quick else TICK_SECONDS
+def _kept(session: Session, system: System, sizes: Sequence[int]) -> list[Cell]:
+    """The cells of a system that are done, in their order."""
+    done: list[Cell] = []
+    while (nodes := systems.next_size(done, sizes)) is not None:
+        file = _file(session, system, nodes)
+        if not file.exists():
+            break
+        done.append(json.loads(file.read_text()))
+    return done
 
 
-def _cell(session: Session, system: System, nodes: int, run: partial[Cell]) -> Cell:
-    """The figures of a cell that is done, or is done now."""
-    kind = "quick" if session.quick else "full"
-    file = session.directory / "cells" / f"{system.slug}-{nodes}-{kind}.json"
-    if file.exists():
-        done: Cell = json.loads(file.read_text())
-        return done
-    cell = run(nodes, _tick_seconds(session))
+def _keep(session: Session, system: System, cell: Cell) -> None:
     session.say(
-        f"{system.slug}, {nodes} nodes: "
+        f"{system.slug}, {cell['nodes']} nodes: "
         + (f"held for {cell['held_s']:.0f} s" if cell["held"] else f"no: {cell['ended_by']}")
     )
+    file = _file(session, system, cell["nodes"])
     file.parent.mkdir(parents=True, exist_ok=True)
     files.replace(file, json.dumps(cell, indent=1) + "\n")
-    return cell
+
+
+def _file(session: Session, system: System, nodes: int) -> Path:
+    kind = "quick" if session.quick else "full"
+    return session.directory / "cells" / f"{system.slug}-{nodes}-{kind}.json"
 
 
 BENCH = Bench(
@@ -76,7 +98,7 @@ BENCH = Bench(
     measure=measure,
     report=report,
     draw=partial(drawing.draw, [report.PICTURE]),
-    options=lambda parser: add_names(parser, "SYSTEM", names()),
+    options=options,
     interrupted=": the same command continues with the cells that are not done.",
 )
 main = BENCH.main

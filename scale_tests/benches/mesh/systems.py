@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scale_tests.cluster.fleet import Fleet, FleetError, Plan, address, fleet, name
+from scale_tests.cluster.fleet import Fleet, FleetError, Plan, address, fleet, hints, name
 from scale_tests.cluster.views import Views, components, links, one_sided
 from scale_tests.cluster.wait import StalledError, wait_for
 from scale_tests.host import procfs
@@ -19,6 +19,9 @@ Cell = dict[str, Any]
 
 TICKS = 3
 STALL_SECONDS = 60.0
+SECONDS_PER_NODE = 0.5
+"""Of start, formation and end."""
+
 RESERVE_BYTES = 1_500_000_000
 """Memory of the machine that no cluster gets."""
 
@@ -32,8 +35,8 @@ class System:
 
     name: str
     overlay: str
-    term: str = ""
-    """The overlay in our configuration."""
+    parameters: Callable[[int], str] | None = None
+    """Those of our overlay, for so many nodes; None for Distributed Erlang."""
     servers: int = 0
     flags: tuple[str, ...] | None = None
     contacts: str = "seed"
@@ -54,7 +57,13 @@ class System:
 
 
 def _ours(kind: str, parameters: str = "#{}", servers: int = 0) -> System:
-    return System(name="ours", overlay=kind, term=f"{{{kind}, {parameters}}}", servers=servers)
+    return System(name="ours", overlay=kind, parameters=lambda _: parameters, servers=servers)
+
+
+def _ring(nodes: int) -> str:
+    """Edges from each node to the next, and everyone's address."""
+    edges = ", ".join(f"{{{index}, {(index + 1) % nodes}}}" for index in range(nodes))
+    return f"#{{edges => [{edges}], peers => [{hints(range(nodes))}]}}"
 
 
 def _names(count: int) -> str:
@@ -77,7 +86,10 @@ SYSTEMS = (
     _ours("hyparview"),
     _ours("xbot"),
     _ours("cyclon"),
+    _ours("scamp_v1"),
     _ours("scamp_v2"),
+    _ours("hiscamp"),
+    System(name="ours", overlay="static", parameters=_ring),
 )
 
 
@@ -92,6 +104,19 @@ def next_size(done: Sequence[Cell], sizes: Sequence[int]) -> int | None:
     return None
 
 
+def remaining(done: Sequence[Cell], sizes: Sequence[int]) -> list[int]:
+    """The sizes left to measure after these if all of them are held."""
+    if all(cell["held"] for cell in done):
+        return list(sizes[len(done) :])
+    half_way = next_size(done, sizes)
+    return [] if half_way is None else [half_way]
+
+
+def seconds(nodes: int, tick_seconds: float) -> float:
+    """The estimated time of a cell on two processors."""
+    return nodes * SECONDS_PER_NODE + TICKS * tick_seconds
+
+
 def measure(system: System, release: Path, nodes: int, tick_seconds: float) -> Cell:
     """Starts a cluster, and watches it for three ticks once it has formed."""
     cell: Cell = {
@@ -99,7 +124,9 @@ def measure(system: System, release: Path, nodes: int, tick_seconds: float) -> C
         **{"formed": False, "formed_s": None, "held": False, "held_s": 0.0, "ended_by": None},
         **{"cpu_s_per_node": None, "memory_mb_per_node": None},
     }
-    plan = Plan(nodes=nodes, overlay=system.term or "{full_mesh, #{}}", servers=system.servers)
+    parameters = system.parameters(nodes) if system.parameters else "#{}"
+    overlay = f"{{{system.overlay if system.parameters else 'full_mesh'}, {parameters}}}"
+    plan = Plan(nodes=nodes, overlay=overlay, servers=system.servers)
     with (
         tempfile.TemporaryDirectory(prefix="mesh-") as directory,
         fleet(plan, Path(directory), release) as started,

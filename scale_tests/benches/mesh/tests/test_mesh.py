@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
-from scale_tests.benches.mesh import report
-from scale_tests.benches.mesh.systems import SYSTEMS, Cell, command, next_size
+from scale_tests.benches.mesh import cli, report
+from scale_tests.benches.mesh.systems import SYSTEMS, Cell, command, next_size, remaining
 
 MESH, LOWER = SYSTEMS[0], SYSTEMS[1]
 
@@ -20,19 +23,38 @@ def cell(nodes: int, held: bool = True, system: str = "ours", overlay: str = "hy
 
 
 @pytest.mark.parametrize(
-    ("done", "size"),
+    ("done", "left"),
     [
-        ([], 8),
-        ([cell(8)], 16),
-        ([cell(8), cell(16, False)], 12),
-        ([cell(8), cell(16, False), cell(12)], None),
-        ([cell(8), cell(16, False), cell(12, False)], None),
-        ([cell(8, False)], None),
-        ([cell(8), cell(16)], None),
+        ([], [8, 16]),
+        ([cell(8)], [16]),
+        ([cell(8), cell(16, False)], [12]),
+        ([cell(8), cell(16, False), cell(12)], []),
+        ([cell(8), cell(16, False), cell(12, False)], []),
+        ([cell(8, False)], []),
+        ([cell(8), cell(16)], []),
     ],
 )
-def test_sizes_grow_until_one_is_lost_and_end_half_way(done: list[Cell], size: int | None) -> None:
-    assert next_size(done, (8, 16)) == size
+def test_sizes_grow_until_one_is_lost_and_end_half_way(done: list[Cell], left: list[int]) -> None:
+    assert next_size(done, (8, 16)) == next(iter(left), None)
+    assert remaining(done, (8, 16)) == left
+
+
+def test_the_plan_counts_what_is_left(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "cells").mkdir()
+    done = tmp_path / "cells" / "ours-static-32-full.json"
+    done.write_text(json.dumps(cell(32, overlay="static")))
+    assert cli.main(["--plan", "--out", str(tmp_path), "ours-static", "ours-hiscamp"]) == 0
+    assert "11 cells of 2 systems are left, at most: about " in capsys.readouterr().out
+    assert [*tmp_path.rglob("*.json")] == [done]
+
+
+def test_a_ring_names_each_node() -> None:
+    (ring,) = (system for system in SYSTEMS if system.overlay == "static")
+    assert ring.parameters is not None
+    assert ring.parameters(2) == (
+        "#{edges => [{0, 1}, {1, 0}], "
+        'peers => [{<<"fleet-0">>, <<"127.0.3.1">>, 7946}, {<<"fleet-1">>, <<"127.0.3.2">>, 7946}]}'
+    )
 
 
 def test_a_mesh_is_whole_when_every_node_lists_all_others() -> None:
