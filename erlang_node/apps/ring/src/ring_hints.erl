@@ -59,8 +59,9 @@
 -record(hint, {
     set :: ring_dvv:t(),
     quorum :: pos_integer(),
-    % Of the oldest write, encoded.
+    % The time of the oldest write.
     since :: milliseconds(),
+    % Of the set and its key, encoded.
     bytes :: pos_integer(),
     % The last dot given out here.
     dot = none :: none | ring_dvv:dot(),
