@@ -208,7 +208,9 @@ async def test_the_live_page_has_a_port_of_its_own_where_it_is_enabled(
     enabled, disabled = Application(Settings(console_port=0)), Application(Settings())
     enabled._scopes = {"": recorder}  # type: ignore[dict-item]
     async with await enabled._serve_page(client, {"": Hub()}):
-        url = f"http://127.0.0.1:{runners[0].addresses[0][1]}/"
+        # Each family of addresses has a free port of its own.
+        port = next(port for host, port, *_ in runners[0].addresses if host == "0.0.0.0")
+        url = f"http://127.0.0.1:{port}/"
         async with aiohttp.ClientSession() as session, session.get(url) as response:
             assert response.status == 200
     assert runners[0].addresses == []

@@ -17,7 +17,7 @@ from partisan_operator.cli import parser
 from partisan_operator.cli.access import CommandError
 from partisan_operator.cli.commands import web
 from partisan_operator.cli.credential import bearer_token
-from partisan_operator.cli.local_page import COOKIE, LocalPage
+from partisan_operator.cli.local_page import LocalPage
 
 SERVICE: Json = {
     "metadata": {"name": "op-console", "namespace": "system"},
@@ -120,7 +120,7 @@ def test_an_answer_is_passed_on_as_it_comes(page: LocalPage, operator: Operator)
 
 
 def enter_again(page: LocalPage) -> str:
-    return f"{COOKIE}={page.session}"
+    return f"{page.cookie}={page.session}"
 
 
 def test_the_key_opens_once_and_nothing_else_does(page: LocalPage, operator: Operator) -> None:
@@ -130,8 +130,10 @@ def test_the_key_opens_once_and_nothing_else_does(page: LocalPage, operator: Ope
     assert get(page, once).status == 403
     assert get(page, "/").status == 403
     assert get(page, "/?key=").status == 403
-    assert get(page, "/", Cookie=f"{COOKIE}=x").status == 403
+    assert get(page, "/", Cookie=f"{page.cookie}=x").status == 403
     assert get(page, "/", Cookie=";;=;").status == 403
+    assert get(page, "/", Cookie=f"{page.cookie}=\xe9").status == 403
+    assert get(page, "/?key=%C3%A9").status == 403
     # A foreign name that leads to this host.
     assert get(page, "/", Cookie=cookie, Host="evil.example").status == 403
     assert operator.requests == []

@@ -21,7 +21,6 @@ from threading import Lock
 from urllib.parse import parse_qs, urlsplit
 
 HOST = "127.0.0.1"
-COOKIE = "partisan_web"
 _PASSED = ("Accept", "Last-Event-ID")
 _RETURNED = (
     "Content-Type",
@@ -45,6 +44,8 @@ class LocalPage(ThreadingHTTPServer):
         super().__init__((HOST, 0), _Handler)
         self.upstream, self.token = upstream, token
         self.session = secrets.token_urlsafe(32)
+        # Cookies do not differ by port, and several pages may be open.
+        self.cookie = f"partisan_web_{self.server_port}"
         self._key = secrets.token_urlsafe(32)
         self._lock = Lock()
 
@@ -55,7 +56,7 @@ class LocalPage(ThreadingHTTPServer):
     def redeem(self, key: str) -> bool:
         """Whether the key is valid; it is used up then."""
         with self._lock:
-            valid = bool(self._key) and secrets.compare_digest(key, self._key)
+            valid = bool(self._key) and secrets.compare_digest(key.encode(), self._key.encode())
             if valid:
                 self._key = ""
             return valid
@@ -89,13 +90,15 @@ class _Handler(BaseHTTPRequestHandler):
             jar.load(self.headers.get("Cookie", ""))
         except cookies.CookieError:
             return False
-        return COOKIE in jar and secrets.compare_digest(jar[COOKIE].value, self.server.session)
+        found = jar.get(self.server.cookie)
+        value = "" if found is None else found.value
+        return secrets.compare_digest(value.encode(), self.server.session.encode())
 
     def _admit(self, path: str) -> None:
         self.send_response(303)
         # A path that begins with two slashes would lead to another host.
         self.send_header("Location", "/" + path.lstrip("/"))
-        cookie = f"{COOKIE}={self.server.session}; HttpOnly; SameSite=Strict; Path=/"
+        cookie = f"{self.server.cookie}={self.server.session}; HttpOnly; SameSite=Strict; Path=/"
         self.send_header("Set-Cookie", cookie)
         self.send_header("Referrer-Policy", "no-referrer")
         self.send_header("Cache-Control", "no-store")

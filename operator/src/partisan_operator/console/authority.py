@@ -23,14 +23,15 @@ LIFETIME = 20.0
 """Seconds for which an answer is kept. A stream asks again as often, so that a withdrawn right ends
 it within a minute."""
 
-MAX_KEPT = 4096
+MAX_KEPT = 16_384
 """Most answers that are kept. The oldest ones give way."""
 
 MAX_REVIEWS = 8
 """Reviews at a time. An unauthenticated peer causes one for each token that it invents."""
 
-MAX_WAITING = 64
-"""Reviews that wait for one of them; more are refused."""
+MAX_WAITING = 256
+"""Reviews that wait for one of them; more are refused. Above the number of viewers, whose own
+reviews are never refused then."""
 
 _T = TypeVar("_T")
 
