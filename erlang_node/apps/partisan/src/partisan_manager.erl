@@ -25,6 +25,7 @@
 -export([open_lane/2]).
 -export([route/1]).
 -export([seek/1]).
+-export([is_seeking/0]).
 
 -export([init/1]).
 -export([handle_call/3]).
@@ -164,6 +165,11 @@ route(Name) ->
 seek(Name) ->
     gen_server:cast(?MODULE, {seek, Name}).
 
+%% @doc Whether this node searches for members: not once it leaves.
+-spec is_seeking() -> boolean().
+is_seeking() ->
+    gen_server:call(?MODULE, is_seeking, infinity).
+
 %% gen_server.
 
 %% @private
@@ -195,6 +201,8 @@ handle_call({open_lane, Key, Wait}, From, #state{links = Links0} = State) ->
         {wait, Links} -> {noreply, State#state{links = Links}};
         {Answer, Links} -> {reply, Answer, State#state{links = Links}}
     end;
+handle_call(is_seeking, _From, #state{leaving = Leaving} = State) ->
+    {reply, Leaving =:= no, State};
 handle_call({route, _Name}, _From, #state{leaving = Leaving} = State) when Leaving =/= no ->
     {reply, {error, no_route}, State};
 handle_call({route, Name}, From, #state{seekers = Seekers} = State) ->
@@ -349,7 +357,8 @@ effect({start_timer, Name, Delay}, #state{timers = Timers} = S) ->
     {[], S#state{timers = Timers#{Name => erlang:start_timer(Delay, self(), Name)}}};
 effect({neighbour_up, #{name := Name} = Peer}, #state{links = Links} = S0) ->
     S = S0#state{links = partisan_connections:neighbour_up(Peer, Links)},
-    {[], notify(neighbour_up, Name, S)};
+    % A search for it has no other end if it began before that node was there.
+    {[], tell_seekers(Name, {ok, Name}, notify(neighbour_up, Name, S))};
 effect({neighbour_down, Name}, #state{links = Links} = S0) ->
     S = S0#state{links = partisan_connections:neighbour_down(Name, Links)},
     {[], notify(neighbour_down, Name, S)};

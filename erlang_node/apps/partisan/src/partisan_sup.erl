@@ -26,6 +26,7 @@ init([]) ->
     ok = partisan_view:init(),
     ok = partisan_ack_order:init(),
     ok = partisan_reach:init(),
+    ok = partisan_parked:setup(),
     ok = partisan_spawned:init(),
     ok = partisan_spawn_request:init(),
     ok = partisan_handlers:setup(),

@@ -15,6 +15,7 @@
 star_test_() ->
     {setup, fun() -> cluster(3, fun star/1) end, fun partisan_test_cluster:stop/1, fun(Nodes) ->
         [
+            {"the first messages stay in order", {timeout, 60, fun() -> first(Nodes) end}},
             {"a client reaches a client through the server",
                 {timeout, 60, fun() -> through_the_server(Nodes) end}},
             {"messages of one key stay in order on the way",
@@ -33,6 +34,12 @@ partial_views_test_() ->
         {"every pair of a partial view", {timeout, 120, fun() -> every_pair(Nodes) end}}
     end}.
 
+%% They are sent while the route is searched for, and afterwards.
+first([_Server, A, B]) ->
+    Last = 2000,
+    ok = send_in_background(B, A, key, Last, bulk),
+    ?assertEqual([{key, N} || N <- lists:seq(1, Last)], take(A, Last)).
+
 through_the_server([_Server, A, B]) ->
     ?assertEqual([], call(A, partisan, neighbours, []) -- [<<"node-1">>]),
     ?assertEqual(ok, forward(A, B, hello, #{})),
@@ -43,8 +50,16 @@ in_order([_Server, A, B]) ->
     ok = send_in_background(A, B, key, Last, bulk),
     ?assertEqual([{key, N} || N <- lists:seq(1, Last)], take(B, Last)).
 
+%% Not even together do the messages wait for as long as the search.
 absent_node([_Server, A, _B]) ->
-    ?assertEqual({error, no_route}, call(A, partisan, forward, [<<"absent">>, sink, hello])).
+    Dropped = fun() -> maps:get(dropped, maps:get(default, call(A, partisan, channels, []))) end,
+    Before = Dropped(),
+    Send = fun(Options) -> call(A, partisan, forward, [<<"absent">>, sink, hello, Options]) end,
+    ?assertEqual({error, no_route}, Send(#{await_route => false})),
+    ?assertEqual([ok], lists:usort([Send(#{}) || _ <- lists:seq(1, 100)])),
+    ok = await(fun() -> Dropped() =:= Before + 100 end),
+    % There is room again.
+    ok = await(fun() -> call(A, ets, info, [partisan_parked, size]) =:= 0 end).
 
 neighbours_only([Server, A, B]) ->
     ?assertEqual({error, not_connected}, forward(A, B, too_far, #{ttl => 0})),

@@ -35,28 +35,16 @@
 -opaque busy() :: #{partisan_peer:name() => integer()}.
 -export_type([header/0, busy/0]).
 
-%% @doc Sends a message towards a member. `ok': it is queued to the first hop.
+%% @doc Sends a message towards a member. `ok': it is queued to the first hop, or kept here while a
+%% route is searched for ({@link partisan_parked}).
 -spec send(partisan_peer:name(), partisan_frame:message(), partisan_channel:t(), map()) ->
     ok | {error, partisan_transport:send_error()}.
-send(Target, {Destination, Term} = Message, Channel, Options) ->
-    PartitionKey = partisan_transport:partition_key(Options),
+send(Target, Message, Channel, Options0) ->
+    Options = Options0#{partition_key => partisan_transport:partition_key(Options0)},
     case route(Target, Options) of
-        {ok, Target} ->
-            % It has become a neighbour: on another lane this message might overtake, or be
-            % overtaken by, direct messages of its key.
-            partisan_transport:transmit(Target, Destination, Term, Channel, Options#{ttl => 0});
-        {ok, Neighbour} ->
-            Header = {
-                Target,
-                partisan_config:get(name),
-                maps:get(ttl, Options, ?HOPS),
-                erlang:phash2(PartitionKey, 1 bsl 32),
-                partisan_ref:label(Destination)
-            },
-            Frame = partisan_frame:relay(Header, partisan_frame:payload(Message)),
-            hand_over(Neighbour, Header, Frame, Channel, Options);
-        {error, _} = Error ->
-            Error
+        {ok, Neighbour} -> send(Target, Neighbour, Message, Channel, Options);
+        park -> park(Target, Message, Channel, Options);
+        {error, _} = Error -> Error
     end.
 
 %% @doc The state of a connection that has not waited yet.
@@ -81,6 +69,58 @@ arrived({Target, Source, Hops, Key, Destination}, Payload, Channel, Busy) ->
 
 %% Internals.
 
+send(Target, Target, {Destination, Term}, Channel, Options) ->
+    % It has become a neighbour: on another lane this message might overtake, or be overtaken by,
+    % direct messages of its key.
+    partisan_transport:transmit(Target, Destination, Term, Channel, Options#{ttl => 0});
+send(Target, Neighbour, {Destination, _} = Message, Channel, Options) ->
+    Header = {
+        Target,
+        partisan_config:get(name),
+        maps:get(ttl, Options, ?HOPS),
+        erlang:phash2(maps:get(partition_key, Options), 1 bsl 32),
+        partisan_ref:label(Destination)
+    },
+    Frame = partisan_frame:relay(Header, partisan_frame:payload(Message)),
+    hand_over(Neighbour, Header, Frame, Channel, Options).
+
+park(Target, {_, Term} = Message, Channel, Options) ->
+    Send = fun
+        (send) -> parked(Target, Message, Channel, Options);
+        (no_route) -> partisan_channel:dropped(Channel, no_route)
+    end,
+    case partisan_parked:park(Target, {Send, erlang:external_size(Term)}, Options) of
+        ok ->
+            ok;
+        again ->
+            send(Target, Message, Channel, Options);
+        refused ->
+            case partisan_manager:route(Target) of
+                {ok, Neighbour} -> send(Target, Neighbour, Message, Channel, Options);
+                {error, _} = Error -> Error
+            end;
+        full when map_get(on_busy, Options) =:= drop ->
+            partisan_channel:dropped(Channel, busy);
+        full ->
+            {error, busy};
+        timeout ->
+            {error, timeout}
+    end.
+
+%% Its sender does not wait for the outcome any more.
+parked(Target, Message, Channel, Options) ->
+    Result =
+        case partisan_view:known_route(Target) of
+            {ok, Neighbour} -> send(Target, Neighbour, Message, Channel, Options);
+            none -> {error, no_route}
+        end,
+    case Result of
+        ok -> ok;
+        {error, Busy} when Busy =:= busy; Busy =:= timeout ->
+            partisan_channel:dropped(Channel, busy);
+        {error, _} -> partisan_channel:dropped(Channel, no_route)
+    end.
+
 route(Target, #{await_route := false}) ->
     case partisan_view:known_route(Target) of
         {ok, _} = Known ->
@@ -90,7 +130,15 @@ route(Target, #{await_route := false}) ->
             {error, no_route}
     end;
 route(Target, _Options) ->
-    partisan_manager:route(Target).
+    case partisan_parked:is_parked(Target) of
+        true ->
+            park;
+        false ->
+            case partisan_view:known_route(Target) of
+                {ok, _} = Known -> Known;
+                none -> park
+            end
+    end.
 
 for_us(Source, Payload) ->
     case partisan_frame:message_of(Payload) of

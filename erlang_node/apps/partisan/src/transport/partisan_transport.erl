@@ -133,7 +133,9 @@ transmit(Node, Destination, Message, Channel, Options) ->
         false ->
             Key = partition_key(Options),
             Keyed = Options#{partition_key => Key, slot => {Destination, Key}},
-            case send_frame(Node, Frame, Channel, Keyed) of
+            case is_parked(Node, Options) orelse send_frame(Node, Frame, Channel, Keyed) of
+                true ->
+                    partisan_relay:send(Node, {Destination, Message}, Channel, Options);
                 {error, not_connected} when map_get(ttl, Options) =:= 0 ->
                     {error, not_connected};
                 {error, not_connected} ->
@@ -142,6 +144,12 @@ transmit(Node, Destination, Message, Channel, Options) ->
                     Result
             end
     end.
+
+%% Whether it must not overtake messages that wait for a route; others are for neighbours only, are
+%% those messages, or need no order.
+is_parked(_Node, #{ttl := 0}) -> false;
+is_parked(_Node, #{await_route := false}) -> false;
+is_parked(Node, _Options) -> partisan_parked:is_parked(Node).
 
 %% @doc Queues a frame to a neighbour, in the lane of its partition key. `slot' identifies what a
 %% newer frame replaces on a monotonic channel.
