@@ -17,5 +17,7 @@ all() ->
         comparison_processes:cases(),
         comparison_spawning:cases(),
         comparison_supervision:cases(),
-        comparison_groups:cases()
+        comparison_groups:cases(),
+        comparison_nodes:cases(),
+        comparison_global:cases()
     ]).

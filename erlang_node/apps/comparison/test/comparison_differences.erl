@@ -42,7 +42,13 @@ all() ->
             "they name the local process that stands for the server, and a lost node is "
             "`{nodedown, Node}`, as for a call"},
         {once, "`monitor_node` twice gives two messages", "not examined",
-            "one message, however often a process has asked"}
+            "one message, however often a process has asked"},
+        {neighbours, "`nodes/0` and `monitor_nodes` are about all nodes", "about neighbours",
+            "about neighbours ([Nodes](runtime.md#nodes)): in a star or a partial view not all "
+            "nodes. `monitor_node` and monitors of processes reach every node"},
+        {home, "`global:register_name` takes a process of any node", "no such registry",
+            "one of the own node, otherwise `{nolocal, Process}`: a name belongs to the node of "
+            "its process ([Names of the cluster](runtime.md#names-of-the-cluster))"}
     ].
 
 %% The name of the difference that a case shows.
@@ -94,7 +100,14 @@ shown() ->
         {named, ["gen_server:send_request/2"], "to an absent name"},
         {named, ["gen_server:send_request/2"], "the node is killed"},
         {named, ["gen_statem:send_request/2"], "the machine stops"},
-        {once, ["erlang:monitor_node/2"], "twice"}
+        {once, ["erlang:monitor_node/2"], "twice"},
+        {invalid, ["erlang:nodes/1"], "a kind that does not exist"},
+        {neighbours, ["erlang:nodes/0"], "another node"},
+        {neighbours, ["erlang:nodes/1"], "known"},
+        {neighbours, ["net_kernel:monitor_nodes/1", "net_kernel:monitor_nodes/2"],
+            "the node is killed"},
+        {neighbours, ["net_kernel:monitor_nodes/2"], "the type of a node that is killed"},
+        {home, ["global:register_name/2"], "of a process of another node"}
     ].
 
 is_one(_Call, any) -> true;

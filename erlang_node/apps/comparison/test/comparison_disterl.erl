@@ -7,7 +7,7 @@
 -export([start/1, stop/0, reference/1, own/0, own_node/0, via/1]).
 -export([send/2, send/3, call/3, cast/2, monitor/2, demonitor/1, monitor_node/2]).
 -export([child/3]).
--export([start_server/1, gen_server/0, rpc/0, erpc/0, erlang/0, pg/0]).
+-export([start_server/1, gen_server/0, rpc/0, erpc/0, erlang/0, pg/0, global/0, net_kernel/0]).
 
 %% The emulator was started without epmd, and its port is that of all nodes.
 start(#{node := Node, ip := Ip}) ->
@@ -58,3 +58,7 @@ erpc() -> erpc.
 erlang() -> erlang.
 
 pg() -> pg.
+
+global() -> global.
+
+net_kernel() -> net_kernel.

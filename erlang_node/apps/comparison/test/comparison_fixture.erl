@@ -17,6 +17,12 @@ handle_call({member, Group}, _From, System) ->
     {ok, Pid} = start(process, name()),
     ok = (System:pg()):join(comparison, Group, Pid),
     {reply, System:reference(Pid), System};
+handle_call({named, Kind, Name}, _From, System) ->
+    {ok, Pid} = start(Kind, name()),
+    yes = (System:global()):register_name(Name, Pid),
+    {reply, System:reference(Pid), System};
+handle_call({whereis, Name}, _From, System) ->
+    {reply, (System:global()):whereis_name(Name), System};
 handle_call({start, Kind}, _From, System) ->
     Name = name(),
     {ok, Pid} = start(Kind, Name),

@@ -3,12 +3,12 @@
 
 -export([cases/0]).
 
--import(comparison_run, [b/0, c/0]).
+-import(comparison_run, [b/0, c/0, mailbox/0]).
 
 -define(SCOPE, comparison).
 
 cases() ->
-    own() ++ others() ++ losses().
+    own() ++ monitors() ++ others() ++ losses().
 
 own() ->
     [
@@ -88,6 +88,15 @@ own() ->
                 ok = (S:pg()):leave(?SCOPE, Group, self()),
                 [receive {Reference, What, Group, Who} -> {What, Who} end || _ <- [1, 2]]
             end},
+            {"pg:monitor_scope/1", "the present groups", ok, fun(S) ->
+                Group = {watched, make_ref()},
+                ok = (S:pg()):join(?SCOPE, Group, self()),
+                {_, #{Group := Present}} = (S:pg()):monitor_scope(?SCOPE),
+                Present
+            end},
+            {"pg:monitor_scope/1", "of a scope that does not exist", error, fun(S) ->
+                (S:pg()):monitor_scope(absent)
+            end},
             {"pg:demonitor/2", "of a scope", ok, fun(S) ->
                 {Reference, _} = (S:pg()):monitor_scope(?SCOPE),
                 (S:pg()):demonitor(?SCOPE, Reference)
@@ -96,6 +105,45 @@ own() ->
                 (S:pg()):demonitor(?SCOPE, make_ref())
             end}
         ].
+
+%% Each in a scope of its own: that of OTP 25 fails when the monitor of a group ends.
+monitors() ->
+    [
+        {"pg:monitor/2", Title, Kind, fun(S) ->
+            Scope = list_to_atom("scope_" ++ integer_to_list(erlang:unique_integer([positive]))),
+            {ok, _} = (S:pg()):start(Scope),
+            Run(S:pg(), Scope)
+        end}
+     || {Title, Kind, Run} <- [
+            {"joins and leaves", ok, fun(Pg, Scope) ->
+                {Reference, Present} = Pg:monitor(Scope, group),
+                ok = Pg:join(Scope, group, self()),
+                ok = Pg:leave(Scope, group, self()),
+                {Present, [receive {Reference, What, group, Who} -> {What, Who} end || _ <- [1, 2]]}
+            end},
+            {"of a group with members", ok, fun(Pg, Scope) ->
+                ok = Pg:join(Scope, group, [self(), self()]),
+                {_, Present} = Pg:monitor(Scope, group),
+                Present
+            end},
+            {"not of another group", ok, fun(Pg, Scope) ->
+                {Reference, _} = Pg:monitor(Scope, group),
+                ok = Pg:join(Scope, other, self()),
+                ok = Pg:join(Scope, group, self()),
+                receive {Reference, join, group, _} -> mailbox() end
+            end},
+            {"a member ends", error, fun(Pg, Scope) ->
+                {Reference, _} = Pg:monitor(Scope, group),
+                Member = spawn(fun() -> receive stop -> ok end end),
+                ok = Pg:join(Scope, group, [Member, self()]),
+                receive {Reference, join, group, _} -> Member ! stop end,
+                receive {Reference, leave, group, Who} -> Who end
+            end},
+            {"of a scope that does not exist", error, fun(Pg, _Scope) ->
+                Pg:monitor(absent, group)
+            end}
+        ]
+    ].
 
 others() ->
     [

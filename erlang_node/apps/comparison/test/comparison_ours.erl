@@ -7,12 +7,15 @@
 -export([start/1, stop/0, reference/1, own/0, own_node/0, via/1]).
 -export([send/2, send/3, call/3, cast/2, monitor/2, demonitor/1, monitor_node/2]).
 -export([child/3]).
--export([start_server/1, gen_server/0, rpc/0, erpc/0, erlang/0, pg/0]).
+-export([start_server/1, gen_server/0, rpc/0, erpc/0, erlang/0, pg/0, global/0, net_kernel/0]).
 
 start(Configuration) ->
-    partisan_test_cluster:boot(Configuration).
+    ok = partisan_test_cluster:boot(Configuration),
+    {ok, _} = partisan_global:start(),
+    ok.
 
 stop() ->
+    ok = gen_server:stop(partisan_global),
     application:stop(partisan).
 
 reference(Pid) -> partisan:ref(Pid).
@@ -56,3 +59,7 @@ erpc() -> partisan_erpc.
 erlang() -> partisan_erlang.
 
 pg() -> partisan_pg.
+
+global() -> partisan_global.
+
+net_kernel() -> partisan_nodes.

@@ -7,7 +7,7 @@
 -import(partisan_test_cluster, [call/4, await/1]).
 
 %% On the nodes.
--export([start_member/2, watch/1, notices/0]).
+-export([start_member/2, watch/1, notices/0, monitor_group/1]).
 
 %% Changes of three replicas with messages lost, repeated and out of order; then every one hears of
 %% every other.
@@ -22,14 +22,14 @@ converges() ->
     ]),
     ?FORALL(Changes, list(Change), begin
         Names = [<<"a">>, <<"b">>, <<"c">>],
-        New = maps:from_list([{Name, partisan_groups:new(Name, 1)} || Name <- Names]),
+        New = maps:from_list([{Name, partisan_groups:new(Name, 1, 0)} || Name <- Names]),
         Changed = lists:foldl(fun change/2, New, Changes),
         All = [{hear, To, From} || From <- Names, To <- Names, To =/= From],
         Equal = maps:values(lists:foldl(fun change/2, Changed, All)),
         Views = [[{G, partisan_groups:members(G, V)} || G <- [g, h]] || V <- Equal],
-        Own = [partisan_groups:own(V) || V <- maps:values(Changed)],
+        Own = [own(V) || V <- maps:values(Changed)],
         length(lists:usort(Views)) =:= 1 andalso
-            Own =:= [partisan_groups:own(V) || V <- Equal]
+            Own =:= [own(V) || V <- Equal]
     end).
 
 change({join, Name, Group, Number}, Replicas) ->
@@ -43,25 +43,40 @@ change({hear, To, From}, Replicas) ->
     Replicas#{To := hear(Other, View)}.
 
 hear(Other, View) ->
-    partisan_groups:merge(partisan_groups:newer(partisan_groups:digest(View), Other), View).
+    Self = partisan_replica:self(View),
+    {Answers, _} = partisan_replica:handle(partisan_replica:question(View), Other),
+    lists:foldl(
+        fun({To, Message}, V) when To =:= Self ->
+            {_, Heard} = partisan_replica:handle(Message, V),
+            Heard
+        end,
+        View,
+        Answers
+    ).
+
+own(View) ->
+    {entries, Own} = partisan_replica:announcement(View),
+    Own.
 
 %% Two nodes that notice a loss one after the other would bring it back to each other for ever.
 lost_test() ->
     Name = <<"c">>,
-    Lost = partisan_groups:join(g, [{Name, 1}], partisan_groups:new(Name, 1)),
-    Late = partisan_groups:merge(partisan_groups:own(Lost), partisan_groups:new(<<"b">>, 1)),
-    Early = partisan_groups:merge(partisan_groups:own(Lost), partisan_groups:new(<<"a">>, 1)),
-    Noticed = partisan_groups:lost(Name, Early),
+    Lost = partisan_groups:join(g, [{Name, 1}], partisan_groups:new(Name, 1, 0)),
+    Late = hear(Lost, partisan_groups:new(<<"b">>, 1, 0)),
+    Early = hear(Lost, partisan_groups:new(<<"a">>, 1, 0)),
+    Noticed = partisan_replica:lost(Name, Early),
     Members = fun(Heard, View) -> partisan_groups:members(g, hear(Heard, View)) end,
     ?assertEqual([], Members(Late, Noticed)),
     % A change shows that it lives, as does a restart.
     Changed = partisan_groups:join(g, [{Name, 2}], Lost),
     ?assertEqual([{Name, 2}, {Name, 1}], Members(Changed, Noticed)),
-    Restarted = partisan_groups:join(g, [{Name, 3}], partisan_groups:new(Name, 2)),
+    Restarted = partisan_groups:join(g, [{Name, 3}], partisan_groups:new(Name, 2, 0)),
     ?assertEqual([{Name, 3}], Members(Restarted, Noticed)),
+    % A scope that starts again has changed more often, and has no members.
+    ?assertEqual([], partisan_groups:members(g, hear(partisan_groups:new(Name, 1, 7), Late))),
     % One that was not lost, and changes nothing, is back in the end.
     Rounds = fun(Count) ->
-        lists:foldl(fun(_, V) -> partisan_groups:round(V) end, Noticed, lists:seq(1, Count))
+        lists:foldl(fun(_, V) -> partisan_replica:round(V) end, Noticed, lists:seq(1, Count))
     end,
     ?assertEqual([], Members(Lost, Rounds(9))),
     ?assertEqual([{Name, 1}], Members(Lost, Rounds(10))).
@@ -91,9 +106,11 @@ groups([_, A, B] = Nodes) ->
     {ok, _} = call(A, partisan_pg, start, [scope]),
     ok = await(fun() -> length(members(A)) =:= 1 end),
     ok = call(A, ?MODULE, watch, [scope]),
+    ?assertEqual([{join, [pid]}, ok, false], call(A, ?MODULE, monitor_group, [scope])),
     ok = partisan_test_cluster:kill(B),
     ok = await(fun() -> members(A) =:= [] end),
-    ok = await(fun() -> call(A, ?MODULE, notices, []) =:= [{leave, group, 1}] end).
+    Leave = {leave, group, 1},
+    ok = await(fun() -> lists:member(Leave, call(A, ?MODULE, notices, [])) end).
 
 members(Node) ->
     call(Node, partisan_pg, get_members, [scope, group]).
@@ -114,6 +131,18 @@ watch(Scope) ->
         keep(Reference, [])
     end),
     receive watching -> ok end.
+
+%% Notices of one group alone, and none after the end of the monitor.
+monitor_group(Scope) ->
+    {Reference, []} = partisan_pg:monitor(Scope, mine),
+    ok = partisan_pg:join(Scope, other, self()),
+    ok = partisan_pg:join(Scope, mine, self()),
+    Joined = receive {Reference, What, mine, Who} -> {What, [pid || _ <- Who]} end,
+    Ended = partisan_pg:demonitor(Scope, Reference),
+    ok = partisan_pg:leave(Scope, mine, self()),
+    ok = partisan_pg:leave(Scope, other, self()),
+    Later = receive {Reference, _, _, _} -> true after 0 -> false end,
+    [Joined, Ended, Later].
 
 keep(Reference, Kept) ->
     receive

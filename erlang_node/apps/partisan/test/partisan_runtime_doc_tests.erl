@@ -16,6 +16,7 @@ examples(#{self := #{host := Ip}} = Node, [#{self := Seed} | _] = Others) ->
     ?assert(length(Expressions) >= 8),
     [ok = call(N, partisan_test_page, load, [Source]) || N <- [Node | Others], Source <- Modules],
     [{ok, _} = call(N, counter, start, [counter]) || N <- Others],
+    [{ok, _} = call(N, partisan_global, start, []) || N <- Others],
     [ok = call(N, partisan_test_sink, start, [sink]) || N <- Others],
     Bindings = [{'Ip', Ip}, {'Token', partisan_test_cluster:token()}, {'Seeds', [Seed]}],
     ?assertEqual(ok, call(Node, partisan_test_page, run, [Expressions, Bindings])).

@@ -22,6 +22,7 @@
     monitor/3,
     monitor_node/2,
     node/0,
+    node/1,
     nodes/0,
     nodes/1,
     process_info/1,
@@ -46,6 +47,7 @@
 ]}).
 
 -export([node/0]).
+-export([node/1]).
 -export([nodes/0]).
 -export([nodes/1]).
 -export([self/0]).
@@ -88,6 +90,11 @@
 -spec node() -> partisan_peer:name().
 node() ->
     partisan:node().
+
+%% @doc The node of a process or Erlang reference; of a raw one, this node.
+-spec node(pid() | reference() | partisan_ref:t()) -> partisan_peer:name().
+node(Local) when is_pid(Local); is_reference(Local) -> node();
+node(Reference) -> partisan_ref:peer_name(Reference).
 
 %% @doc The neighbours: in a partial view not all members.
 -spec nodes() -> [partisan_peer:name()].

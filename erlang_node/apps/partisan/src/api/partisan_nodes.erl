@@ -37,9 +37,11 @@
 monitor_nodes(true) -> partisan_events_server:subscribe(node);
 monitor_nodes(false) -> partisan_events_server:unsubscribe(node).
 
-%% @doc As `monitor_nodes/1', with `{nodeup | nodedown, Node, Info}'. `node_type' adds
+%% @doc As `monitor_nodes/1'; with options, `{nodeup | nodedown, Node, Info}'. `node_type' adds
 %% `{node_type, visible}', `nodedown_reason' adds `{nodedown_reason, lost}'. No node is `hidden'.
 -spec monitor_nodes(boolean(), [option()]) -> ok.
+monitor_nodes(Flag, []) ->
+    monitor_nodes(Flag);
 monitor_nodes(Flag, Options) ->
     Key = {node, lists:usort(proplists:unfold(Options))},
     case Flag of

@@ -19,6 +19,8 @@
 -module(partisan_pg).
 -behaviour(gen_server).
 
+-compile({no_auto_import, [monitor/2]}).
+
 -export([start/1]).
 -export([start_link/1]).
 -export([join/3]).
@@ -27,6 +29,7 @@
 -export([get_local_members/2]).
 -export([which_groups/1]).
 -export([monitor_scope/1]).
+-export([monitor/2]).
 -export([demonitor/2]).
 %% gen_server.
 -export([init/1]).
@@ -51,8 +54,8 @@
     % The processes of this node with their groups, one for each time that they have joined. Of
     % one that has ended, no reference could be made.
     joined = #{} :: #{pid() => {Monitor :: reference(), partisan_ref:t(), [group()]}},
-    % Who is notified of changes.
-    watchers = #{} :: #{reference() => pid()},
+    % Who is notified of changes, and of which.
+    watchers = #{} :: #{reference() => {pid(), all | {group, group()}}},
     watched = [] :: [partisan_peer:name()]
 }).
 
@@ -104,7 +107,12 @@ which_groups(Scope) ->
 monitor_scope(Scope) ->
     gen_server:call(Scope, {monitor, self()}, infinity).
 
-%% @doc Ends the notifications; none remains in the mailbox. `false' if there are none;
+%% @doc As `monitor_scope/1', of one group; returns its present members.
+-spec monitor(scope(), group()) -> {reference(), [partisan_ref:t()]}.
+monitor(Scope, Group) ->
+    gen_server:call(Scope, {monitor, self(), Group}, infinity).
+
+%% @doc Ends the notifications of a monitor; none remains in the mailbox. `false' if there are none;
 %% on OTP 29, as in its `pg', also `ok'.
 -spec demonitor(scope(), reference()) -> ok | false.
 demonitor(Scope, Reference) ->
@@ -117,11 +125,12 @@ demonitor(Scope, Reference) ->
 %% @private
 -spec init(scope()) -> {ok, #state{}}.
 init(Scope) ->
-    Groups = partisan_groups:new(partisan:node(), partisan:incarnation()),
+    Count = partisan_replication:new_count(),
+    Groups = partisan_groups:new(partisan:node(), partisan:incarnation(), Count),
     State = #state{scope = Scope, groups = Groups},
     _ = erlang:monitor(process, partisan_remote),
-    ok = compare_later(),
-    ok = compare(State),
+    ok = partisan_replication:compare_later(),
+    ok = partisan_replication:compare(server(State), Groups),
     {ok, State}.
 
 %% @private
@@ -141,11 +150,11 @@ handle_call({local_members, Group}, _From, #state{joined = Joined} = State) ->
     {reply, [P || {P, {_, _, Theirs}} <- maps:to_list(Joined), G <- Theirs, G =:= Group], State};
 handle_call(which_groups, _From, #state{groups = Groups} = State) ->
     {reply, partisan_groups:groups(Groups), State};
-handle_call({monitor, Pid}, _From, #state{groups = Groups, watchers = Watchers} = State) ->
-    Reference = erlang:monitor(process, Pid),
+handle_call({monitor, Pid}, _From, #state{groups = Groups} = State) ->
     Present = [{G, partisan_groups:members(G, Groups)} || G <- partisan_groups:groups(Groups)],
-    Reply = {Reference, maps:from_list(Present)},
-    {reply, Reply, State#state{watchers = Watchers#{Reference => Pid}}};
+    watched(Pid, all, maps:from_list(Present), State);
+handle_call({monitor, Pid, Group}, _From, #state{groups = Groups} = State) ->
+    watched(Pid, {group, Group}, partisan_groups:members(Group, Groups), State);
 handle_call({demonitor, Reference}, _From, #state{watchers = Watchers} = State) ->
     case is_map_key(Reference, Watchers) of
         true ->
@@ -165,31 +174,20 @@ handle_cast(Unknown, State) ->
 
 %% @private
 -spec handle_info(term(), #state{}) -> {noreply, #state{}} | {stop, term(), #state{}}.
-handle_info({?MODULE, entries, Entries}, #state{groups = Groups} = State) ->
-    try partisan_groups:merge(Entries, Groups) of
-        Merged -> {noreply, changed(Merged, State)}
-    catch
-        % From a faulty member.
-        error:_ ->
-            ok = partisan_stray:message(Entries),
-            {noreply, State}
-    end;
-handle_info({?MODULE, digest, From, Digest, Answer}, #state{groups = Groups} = State) when
-    is_map(Digest), is_boolean(Answer)
+handle_info(Message, #state{groups = Groups} = State) when
+    is_tuple(Message), element(1, Message) =:= ?MODULE
 ->
-    case partisan_groups:newer(Digest, Groups) of
-        Nothing when Nothing =:= #{} -> ok;
-        Entries -> send(From, {?MODULE, entries, Entries}, State)
-    end,
-    _ = [send(From, digest(false, State), State) || Answer],
-    {noreply, State};
+    case partisan_replication:received(server(State), Message, Groups) of
+        {ok, Changed} -> {noreply, changed(Changed, State)};
+        error -> {noreply, State}
+    end;
 handle_info(compare, #state{groups = Groups} = State) ->
-    ok = compare_later(),
-    ok = compare(State),
-    {noreply, State#state{groups = partisan_groups:round(Groups)}};
+    ok = partisan_replication:compare_later(),
+    ok = partisan_replication:compare(server(State), Groups),
+    {noreply, State#state{groups = partisan_replica:round(Groups)}};
 handle_info({nodedown, Node}, #state{groups = Groups, watched = Watched} = State) ->
     Forgotten = State#state{watched = lists:delete(Node, Watched)},
-    {noreply, changed(partisan_groups:lost(Node, Groups), Forgotten)};
+    {noreply, changed(partisan_replica:lost(Node, Groups), Forgotten)};
 handle_info({'DOWN', _, process, {partisan_remote, _}, _}, State) ->
     % The runtime becomes another incarnation, for which no reference here is valid.
     {stop, {shutdown, runtime_restarted}, State};
@@ -250,46 +248,30 @@ ended(Pid, #state{joined = Joined} = State) ->
     lists:foldl(fun(Group, S) -> left(Group, [Pid], S) end, State, groups_of(Pid, Joined)).
 
 %% This node's own groups have changed.
-own(Groups, #state{scope = Scope} = State) ->
-    % If it is too large to be broadcast, neighbours learn of it when they compare.
-    _ = partisan:broadcast(Scope, {?MODULE, entries, partisan_groups:own(Groups)}),
+own(Groups, State) ->
+    ok = partisan_replication:broadcast(
+        server(State), partisan_replica:announcement(Groups)
+    ),
     changed(Groups, State).
 
 changed(Groups, #state{groups = Before, watchers = Watchers, watched = Watched} = State) ->
-    Notices = lists:append([
-        [{join, Group, Joined} || Joined =/= []] ++ [{leave, Group, Left} || Left =/= []]
-     || {Group, Joined, Left} <- partisan_groups:changes(Before, Groups)
-    ]),
+    Changes = partisan_groups:changes(Before, Groups),
     _ = [
         Pid ! {Reference, What, Group, Members}
-     || {Reference, Pid} <- maps:to_list(Watchers), {What, Group, Members} <- Notices
+     || {Reference, {Pid, Of}} <- maps:to_list(Watchers),
+        {What, Group, Members} <- Changes,
+        Of =:= all orelse Of =:= {group, Group}
     ],
     New = partisan_groups:nodes(Groups) -- Watched,
     _ = [true = partisan:monitor_node(Node) || Node <- New],
     State#state{groups = Groups, watched = New ++ Watched}.
 
-compare_later() ->
-    _ = erlang:send_after(partisan_config:get(heartbeat_interval), self(), compare),
-    ok.
+watched(Pid, Of, Present, #state{watchers = Watchers} = State) ->
+    Reference = erlang:monitor(process, Pid),
+    {reply, {Reference, Present}, State#state{watchers = Watchers#{Reference => {Pid, Of}}}}.
 
-%% With one neighbour: both learn what they lack.
-compare(State) ->
-    case partisan:neighbours() of
-        [] ->
-            ok;
-        Names ->
-            Neighbour = lists:nth(rand:uniform(length(Names)), Names),
-            send(Neighbour, digest(true, State), State)
-    end.
-
-digest(Answer, #state{groups = Groups}) ->
-    {?MODULE, digest, partisan:node(), partisan_groups:digest(Groups), Answer}.
-
-%% A loss shows in the next comparison.
-send(Node, Message, #state{scope = Scope}) ->
-    Options = #{on_busy => drop, await_route => false, ack => false},
-    _ = partisan:forward(Node, Scope, Message, Options),
-    ok.
+server(#state{scope = Scope}) ->
+    {?MODULE, Scope}.
 
 flush(Reference) ->
     receive

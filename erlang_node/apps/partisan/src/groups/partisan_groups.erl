@@ -1,0 +1,76 @@
+%%% @doc The members of process groups on all nodes, as one node knows them: the pure part of {@link
+%%% partisan_pg}. Each node owns the groups of its own processes ({@link partisan_replica}).
+-module(partisan_groups).
+
+-export([new/3]).
+-export([join/3]).
+-export([leave/3]).
+-export([nodes/1]).
+-export([members/2]).
+-export([groups/1]).
+-export([changes/2]).
+
+-type name() :: partisan_peer:name().
+-type group() :: term().
+-type member() :: partisan_ref:t().
+%% A process that has joined a group twice is in it twice, as in `pg'.
+-type t() :: partisan_replica:t(group(), [member()]).
+-type change() :: {join | leave, group(), [member()]}.
+-export_type([group/0, member/0, change/0, t/0]).
+
+%% @doc Groups without members.
+-spec new(name(), partisan_peer:incarnation(), Count :: non_neg_integer()) -> t().
+new(Self, Incarnation, Count) ->
+    partisan_replica:new(Self, Incarnation, Count).
+
+%% @doc Adds processes of this node to a group.
+-spec join(group(), [member()], t()) -> t().
+join(Group, Members, Groups) ->
+    change(Group, fun(Present) -> Members ++ Present end, Groups).
+
+%% @doc Removes processes of this node from a group, each once.
+-spec leave(group(), [member()], t()) -> t().
+leave(Group, Members, Groups) ->
+    change(Group, fun(Present) -> Present -- Members end, Groups).
+
+%% @doc The other nodes with members.
+-spec nodes(t()) -> [name()].
+nodes(Groups) ->
+    Self = partisan_replica:self(Groups),
+    [Node || {Node, Own} <- partisan_replica:maps(Groups), Node =/= Self, Own =/= #{}].
+
+%% @doc The members of a group, those of one node after another.
+-spec members(group(), t()) -> [member()].
+members(Group, Groups) ->
+    lists:append([maps:get(Group, Own, []) || {_, Own} <- partisan_replica:maps(Groups)]).
+
+%% @doc The groups with members.
+-spec groups(t()) -> [group()].
+groups(Groups) ->
+    lists:usort(lists:append([maps:keys(Own) || {_, Own} <- partisan_replica:maps(Groups)])).
+
+%% @doc Members that have joined or left, by group.
+-spec changes(Before :: t(), After :: t()) -> [change()].
+changes(Before, After) ->
+    [
+        Change
+     || Group <- lists:usort(groups(Before) ++ groups(After)),
+        Previous <- [members(Group, Before)],
+        Members <- [members(Group, After)],
+        {_, _, [_ | _]} = Change <- [
+            {join, Group, Members -- Previous}, {leave, Group, Previous -- Members}
+        ]
+    ].
+
+%% Internals.
+
+change(Group, Change, Groups) ->
+    partisan_replica:change(
+        fun(Own) ->
+            case Change(maps:get(Group, Own, [])) of
+                [] -> maps:remove(Group, Own);
+                Members -> Own#{Group => Members}
+            end
+        end,
+        Groups
+    ).
