@@ -76,6 +76,7 @@ class Report:
             found["transmission of the ad counter, GiB"] = synchronization.table(transmitted)
         if grown := curves.rows(self.figures):
             found["the overlay against its size"] = curves.table(grown)
+        found["a large ring"] = ring.table(self.figures)
         found["what it took"] = took(self.meta()["seconds"])
         return {f"simulated: {title}": table for title, table in found.items() if table.rows}
 
@@ -144,7 +145,7 @@ def took(times: Sequence[Mapping[str, Any]]) -> Table:
 
 def _compared(figures: Sequence[Cell]) -> Table:
     """Our values with the papers', and why they differ. Points of pictures are left out."""
-    has_own = (synchronization.EXPERIMENT, curves.EXPERIMENT)
+    has_own = (synchronization.EXPERIMENT, curves.EXPERIMENT, ring.EXPERIMENT)
     why = (f"* {c.experiment}, {c.overlay}: {c.explanation}" for c in figures if c.explanation)
     return tabulated(
         (

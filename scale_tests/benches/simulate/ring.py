@@ -53,13 +53,18 @@ def checks(figures: Sequence[Cell]) -> list[Check]:
     return found
 
 
-def section(figures: Sequence[Cell]) -> Section:
-    """The figures by size."""
+def table(figures: Sequence[Cell]) -> Table:
+    """A column for each size, a line for each figure."""
     measured = sorted(grouped(figures, EXPERIMENT).items())
-    if not measured:
-        return Section()
-    table = Table(
+    return Table(
         head=["", *(f"{nodes:,} nodes" for (_, nodes), _ in measured)],
-        rows=[[name, *(form.format_map(row) for _, row in measured)] for name, form in FIGURES],
+        rows=[[name, *(form.format_map(row) for _, row in measured)] for name, form in FIGURES]
+        if measured
+        else [],
     )
-    return Section(title="The ring", text=[NOTE], parts=[table])
+
+
+def section(figures: Sequence[Cell]) -> Section:
+    """The figures by size, if there are any."""
+    found = table(figures)
+    return Section(title="The ring", text=[NOTE], parts=[found]) if found.rows else Section()

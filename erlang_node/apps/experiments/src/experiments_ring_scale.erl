@@ -26,7 +26,9 @@
 -define(KILL_GAP_MS, 200).
 -define(CLIENTS, 32).
 %% As `ring_kvs' by default. Tombstones stay.
--define(WORLD, #{tick => 100, gossip => as_nodes, repair => 30000, grace => 600000}).
+-define(WORLD, #{
+    tick => 100, gossip => as_nodes, transfers => 4, repair => 30000, grace => 600000
+}).
 %% Of writes and reads before each change.
 -define(LOAD_MS, 2000).
 -define(STEP_MS, 5).
