@@ -1,6 +1,7 @@
 """Growth of the overlay with its cluster, from sizes that were launched to a hundred times that.
 
-The cells are of one experiment, a set for each size; no paper reports the same.
+And the overlays compared with each other. Cells are sets for a size, or for an overlay and a size;
+no paper reports the same.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from scale_tests.measure.checks import Check
 from scale_tests.measure.figure import Cell, grouped
 from scale_tests.measure.page import Table
 
-EXPERIMENT = "scale_curves"
+EXPERIMENT, COMPARED = "scale_curves", "overlays"
 
 LEAST_REACH = 99.9
 """Percent of the nodes that have to get a broadcast at any size."""
@@ -22,6 +23,26 @@ NOTE = (
     "node's share: until all were one component, and per second once that had settled. Of some "
     "broadcasts, by Plumtree, the one that fared worst."
 )
+
+COMPARED_NOTE = (
+    "The runtime's defaults, three zones and three seeds, which are the servers and brokers; "
+    "otherwise as above. In the end the first seed and a tenth of the other nodes die at once, and "
+    "do not return. A node broadcasts in the same millisecond, and again when the survivors are "
+    "one component. There is no full mesh above 256 nodes."
+)
+
+NAMES = {
+    "full_mesh": "FullMesh",
+    "client_server": "ClientServer",
+    "publish_subscribe": "PublishSubscribe",
+    "hyparview": "HyParView",
+    "xbot": "XBot",
+    "cyclon": "Cyclon",
+    "scamp_v1": "ScampV1",
+    "scamp_v2": "ScampV2",
+    "hiscamp": "HiScamp",
+}
+"""Overlays by the simulator's names, in the order of the experiment."""
 
 Row = Mapping[str, float]
 """The figures of a cluster of one size, by the simulator's names, and its `nodes`."""
@@ -84,4 +105,34 @@ def table(measured: Sequence[Row]) -> Table:
     return Table(
         head=["", *(f"{row['nodes']:,} nodes" for row in measured)],
         rows=[[name, *(form.format_map(row) for row in measured)] for name, form in FIGURES],
+    )
+
+
+def comparison(figures: Iterable[Cell]) -> Table:
+    """A line for each overlay and size."""
+    found = grouped(figures, COMPARED).items()
+    shown = (
+        ("neighbours: mean", "mean_degree", ".1f"),
+        ("most", "most_degree", ",.0f"),
+        ("sent by a node while forming, bytes", "forming_bytes_per_node", ",.0f"),
+        ("sent by a node, settled, bytes/s", "bytes_per_node_second", ",.0f"),
+        ("a broadcast reaches, %", "broadcast_reach", ".4g"),
+        ("its last hop", "broadcast_hops", ".0f"),
+        ("the last node hears it after, s", "broadcast_seconds", ".2f"),
+        ("one amid the failures reaches, %", "reach_at_once", ".4g"),
+        ("survivors one component after, s", "repair_seconds", ".1f"),
+        ("a broadcast then reaches, %", "reach_repaired", ".4g"),
+    )
+    return Table(
+        head=["overlay", "nodes", *(head for head, _, _ in shown)],
+        rows=[
+            [
+                NAMES[overlay],
+                f"{nodes:,}",
+                *(format(v[key], form) if key in v else "never" for _, key, form in shown),
+            ]
+            for (overlay, nodes), v in sorted(
+                found, key=lambda item: (item[0][1], list(NAMES).index(item[0][0]))
+            )
+        ],
     )

@@ -27,6 +27,7 @@ def page(meta: Mapping[str, Any], cells: Sequence[Any], drawn: Sequence[Picture]
     sections = [
         _targets(meta, figures),
         _overlay(figures, rest),
+        _compared(figures),
         faults.section(figures, rest),
         _counter(figures, rest),
         ring.section(figures),
@@ -65,6 +66,14 @@ def _overlay(figures: Sequence[Cell], drawn: Mapping[str, Picture]) -> Section:
         text=[curves.NOTE, "Bandwidth, queues and processor time are not simulated."],
         parts=[drawn[curves.EXPERIMENT], curves.table(grown)],
     )
+
+
+def _compared(figures: Sequence[Cell]) -> Section:
+    """The overlays compared."""
+    table = curves.comparison(figures)
+    if not table.rows:
+        return Section()
+    return Section(title="The overlays compared", text=[curves.COMPARED_NOTE], parts=[table])
 
 
 def _counter(figures: Sequence[Cell], drawn: Mapping[str, Picture]) -> Section:

@@ -77,6 +77,7 @@ class Report:
         if grown := curves.rows(self.figures):
             found["the overlay against its size"] = curves.table(grown)
         found["a large ring"] = ring.table(self.figures)
+        found["the overlays compared"] = curves.comparison(self.figures)
         found["what it took"] = took(self.meta()["seconds"])
         return {f"simulated: {title}": table for title, table in found.items() if table.rows}
 
@@ -145,7 +146,7 @@ def took(times: Sequence[Mapping[str, Any]]) -> Table:
 
 def _compared(figures: Sequence[Cell]) -> Table:
     """Our values with the papers', and why they differ. Points of pictures are left out."""
-    has_own = (synchronization.EXPERIMENT, curves.EXPERIMENT, ring.EXPERIMENT)
+    has_own = (synchronization.EXPERIMENT, curves.EXPERIMENT, curves.COMPARED, ring.EXPERIMENT)
     why = (f"* {c.experiment}, {c.overlay}: {c.explanation}" for c in figures if c.explanation)
     return tabulated(
         (

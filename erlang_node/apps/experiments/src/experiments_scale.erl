@@ -1,11 +1,16 @@
-%%% @doc Growth of a cluster's overlay with its size: an experiment of `simulate.escript', run at
-%%% increasing sizes far beyond those launched.
+%%% @doc Overlays of whole clusters, as two experiments of `simulate.escript': growth of one with
+%%% its size, run at increasing sizes far beyond those launched, and the overlays compared.
 %%%
 %%% The cluster is that of a manifest without parameters: HyParView with the runtime's defaults,
 %%% three seeds, beacons, and pod names and addresses, so that bytes are realistic. Its nodes start
 %%% within ten seconds, however many they are, and join over the seeds. The overlay's traffic is
 %%% counted until it is whole, and again when it has settled; then some nodes broadcast, one after
 %%% the other.
+%%%
+%%% `overlays' does this for every overlay that forms by itself: a static one has the links that it
+%%% is given. The seeds are the servers and brokers. In the end the first of them and a tenth of the
+%%% other nodes die at once, and another one broadcasts in the same millisecond, and again when the
+%%% survivors are one component.
 -module(experiments_scale).
 
 -export([names/0]).
@@ -13,7 +18,7 @@
 
 -import(experiments_cells, [emit/5, say/3, mean/1, live_bytes/0]).
 
--type name() :: scale_curves.
+-type name() :: scale_curves | overlays.
 
 -type options() :: #{
     nodes := pos_integer(),
@@ -31,6 +36,7 @@
 
 -define(CLUSTER, <<"ads">>).
 -define(SEEDS, 3).
+-define(ZONES, 3).
 -define(START_WITHIN_US, 10000000).
 -define(LATENCY_MS, {1, 20}).
 %% Interval of observations of links and broadcasts, and of connectivity, which takes longer.
@@ -38,63 +44,122 @@
 -define(LOOK_MS, 100).
 -define(FORM_WITHIN_MS, 300000).
 -define(CYCLE_MS, 10000).
+%% Time limit of the survivors to become one component.
+-define(REPAIR_WITHIN_MS, 60000).
+%% The largest full mesh that a cluster accepts by default.
+-define(LARGEST_MESH, 256).
 %% Time limit of a broadcast: mostly for the retransmission of a lost payload.
 -define(BROADCAST_MS, 3000).
 
 %% @doc The experiments.
 -spec names() -> [name()].
 names() ->
-    [scale_curves].
+    [scale_curves, overlays].
 
 %% @doc Runs the experiment; cells go to `emit' as they come. Fails if nodes do not become one
 %% component within five minutes.
 -spec run(name(), options()) -> ok.
-run(scale_curves, #{nodes := Nodes, cycles := Cycles, simulated := Broadcasts} = O) ->
+run(scale_curves, #{nodes := Nodes} = O) ->
     {CpuBefore, _} = statistics(runtime),
-    Formed = form(new(O), O),
-    report(formed(Formed), O),
+    Report = reporter(scale_curves, hyparview, O),
+    Last = quiet(new({hyparview, #{}}, O), Report, O),
+    {CpuAfter, _} = statistics(runtime),
+    Report([{heap_bytes_per_node, live_bytes() / Nodes}]),
+    % Asked last, since what is no longer needed is then off the heap.
+    #{events := Events} = simulator:stats(plan_overlay:sim(Last)),
+    Report([
+        {events, Events},
+        {events_per_cpu_second, 1000 * Events / max(1, CpuAfter - CpuBefore)}
+    ]);
+run(overlays, O) ->
+    lists:foreach(
+        fun({Kind, _} = Spec) ->
+            say("~s", [Kind], O),
+            Report = reporter(overlays, Kind, O),
+            failed(quiet(new(Spec, O), Report, O), Report, O)
+        end,
+        compared(O)
+    ).
+
+%% Internals: the phases.
+
+compared(#{nodes := Nodes} = O) ->
+    Seeds = seeds(O),
+    [{full_mesh, #{}} || Nodes =< ?LARGEST_MESH] ++
+        [
+            {client_server, #{servers => Seeds}},
+            {publish_subscribe, #{brokers => Seeds}},
+            {hyparview, #{}},
+            {xbot, #{}},
+            {cyclon, #{}},
+            {scamp_v1, #{}},
+            {scamp_v2, #{}},
+            {hiscamp, #{}}
+        ].
+
+%% From the start of the nodes to the end of the broadcasts.
+quiet(New, Report, #{nodes := Nodes, cycles := Cycles, simulated := Broadcasts} = O) ->
+    Formed = form(New, O),
+    Report(formed(Formed)),
     Settled = pass(Cycles * ?CYCLE_MS, Formed),
     say("settled", [], O),
     % A whole cluster is large: only the sums of this moment are kept.
     Before = plan_overlay:sent(Settled),
     Watched = pass(?CYCLE_MS, Settled),
-    report(traffic(Before, plan_overlay:sent(Watched), O) ++ shape(Watched), O),
+    Report(traffic(Before, plan_overlay:sent(Watched), O) ++ shape(Watched)),
     {Heard, Last} = lists:mapfoldl(fun broadcast/2, Watched, origins(Broadcasts, O)),
-    report(
-        [
-            {broadcast_reach, 100 * lists:min([Pods || {#{pods := Pods}, _} <- Heard]) / Nodes},
-            {broadcast_hops, lists:max([Hops || {#{hops := Hops}, _} <- Heard])},
-            {broadcast_seconds, lists:max([At || {_, At} <- Heard]) / 1000}
-        ],
-        O
+    Report([
+        {broadcast_reach, 100 * lists:min([Pods || {#{pods := Pods}, _} <- Heard]) / Nodes},
+        {broadcast_hops, lists:max([Hops || {#{hops := Hops}, _} <- Heard])},
+        {broadcast_seconds, lists:max([At || {_, At} <- Heard]) / 1000}
+    ]),
+    Last.
+
+%% The first seed and a tenth of the other nodes die.
+failed(Overlay, Report, #{nodes := Nodes, seed := Seed}) ->
+    {[Origin | Victims], _} = partisan_random:sample(
+        1 + Nodes div 10, lists:seq(1, Nodes - 1), rand:seed_s(exsss, {Seed, Nodes, 4})
     ),
-    {CpuAfter, _} = statistics(runtime),
-    report([{heap_bytes_per_node, live_bytes() / Nodes}], O),
-    % Asked last, since what is no longer needed is then off the heap.
-    #{events := Events} = simulator:stats(plan_overlay:sim(Last)),
-    report(
-        [
-            {events, Events},
-            {events_per_cpu_second, 1000 * Events / max(1, CpuAfter - CpuBefore)}
-        ],
-        O
-    ).
+    Alive = Nodes - 1 - length(Victims),
+    % The first pod is a seed.
+    Crashed = plan_overlay:crash([0 | Victims], Overlay),
+    {{#{pods := AtOnce}, _}, _} = broadcast(Origin, Crashed),
+    Report([{killed, Nodes - Alive}, {reach_at_once, 100 * AtOnce / Alive}]),
+    case repair(plan_overlay:now(Crashed), Crashed) of
+        {ok, Milliseconds, Repaired} ->
+            {{#{pods := Later}, _}, _} = broadcast(Origin, Repaired),
+            Report([
+                {repair_seconds, Milliseconds / 1000}, {reach_repaired, 100 * Later / Alive}
+            ]);
+        never ->
+            ok
+    end.
 
-%% Internals: the phases.
+%% Milliseconds until the survivors are one component.
+repair(Since, Overlay) ->
+    Passed = plan_overlay:now(Overlay) - Since,
+    case plan_overlay:is_whole(Overlay) of
+        true -> {ok, Passed, Overlay};
+        false when Passed >= ?REPAIR_WITHIN_MS -> never;
+        false -> repair(Since, pass(?LOOK_MS, Overlay))
+    end.
 
-new(#{nodes := Nodes, seed := Seed}) ->
-    Members = node_names:members(?CLUSTER, Nodes),
-    Seeds = lists:usort([lists:nth(I * Nodes div ?SEEDS + 1, Members) || I <- [0, 1, 2]]),
+new(Spec, #{nodes := Nodes, seed := Seed} = O) ->
+    Seeds = seeds(O),
     plan_overlay:new(#{
         names => plan_names:new(#{
-            cluster => ?CLUSTER, replicas => Nodes, seeds => Seeds, zones => 1
+            cluster => ?CLUSTER, replicas => Nodes, seeds => Seeds, zones => ?ZONES
         }),
-        overlay => {hyparview, #{}},
+        overlay => Spec,
         seeds => Seeds,
         seed => Seed,
         latency => ?LATENCY_MS,
         boot_gap_us => ?START_WITHIN_US div Nodes
     }).
+
+seeds(#{nodes := Nodes}) ->
+    Members = node_names:members(?CLUSTER, Nodes),
+    lists:usort([lists:nth(I * Nodes div ?SEEDS + 1, Members) || I <- [0, 1, 2]]).
 
 form(Overlay, #{nodes := Nodes} = O) ->
     Now = plan_overlay:now(Overlay),
@@ -173,7 +238,9 @@ shape(Overlay) ->
         {components, simulator_graph:component_count(Links)}
     ].
 
-report(Figures, O) ->
-    lists:foreach(
-        fun({Parameter, Value}) -> emit(scale_curves, hyparview, Parameter, Value, O) end, Figures
-    ).
+reporter(Experiment, Kind, O) ->
+    fun(Figures) ->
+        lists:foreach(
+            fun({Parameter, Value}) -> emit(Experiment, Kind, Parameter, Value, O) end, Figures
+        )
+    end.

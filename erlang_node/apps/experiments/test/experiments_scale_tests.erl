@@ -7,7 +7,7 @@ every_figure_is_reported_test_() ->
     {timeout, 60,
         ?_test(begin
             Cells = cells(#{}),
-            ?assertEqual([scale_curves], experiments_scale:names()),
+            ?assertEqual([scale_curves, overlays], experiments_scale:names()),
             ?assert(value(join_seconds_median, Cells) =< value(join_seconds_most, Cells)),
             ?assert(value(join_seconds_most, Cells) > 0),
             ?assert(value(whole_seconds, Cells) >= 0),
@@ -29,6 +29,26 @@ all_hear_every_broadcast_test_() ->
             ?assert(value(broadcast_hops, Cells) >= 2),
             % No hop takes less than a millisecond.
             ?assert(1000 * value(broadcast_seconds, Cells) >= 2)
+        end)}.
+
+every_overlay_survives_the_loss_of_a_seed_test_() ->
+    {timeout, 120,
+        ?_test(begin
+            Options = #{nodes => 30, seed => 1, cycles => 1, simulated => 1},
+            Cells = experiments_test_cells:of_run(experiments_scale, overlays, Options),
+            Kinds = lists:usort([Kind || #{overlay := Kind} <- Cells]),
+            ?assertEqual(
+                lists:usort(partisan_overlay_registry:known() -- [static]), Kinds
+            ),
+            [
+                ?assertEqual({Kind, 100.0}, {Kind, value(Parameter, of_kind(Kind, Cells))})
+             || Kind <- Kinds, Parameter <- [broadcast_reach, reach_repaired]
+            ],
+            [?assertEqual(4, value(killed, of_kind(Kind, Cells))) || Kind <- Kinds],
+            % Three brokers, with a link to every other node.
+            Brokered = of_kind(publish_subscribe, Cells),
+            ?assertEqual(29, value(most_degree, Brokered)),
+            ?assertEqual(3, value(least_degree, Brokered))
         end)}.
 
 same_seed_same_figures_test_() ->
@@ -70,6 +90,9 @@ repeatable(Cells) ->
 cells(Changes) ->
     Options = #{nodes => 40, seed => 1, cycles => 1, simulated => 2},
     experiments_test_cells:of_run(experiments_scale, scale_curves, maps:merge(Options, Changes)).
+
+of_kind(Kind, Cells) ->
+    [Cell || #{overlay := K} = Cell <- Cells, K =:= Kind].
 
 value(Parameter, Cells) ->
     [Value] = [V || #{parameter := P, value := V} <- Cells, P =:= Parameter],

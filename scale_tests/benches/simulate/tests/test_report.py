@@ -231,6 +231,32 @@ def test_a_run_in_which_clusters_grew_has_a_page(conclude: Conclude, counted: bo
     assert ("| aggregate | 10,000 | 12 |" in text) == counted
 
 
+def test_overlays_are_compared_by_size_and_one_that_is_not_repaired_says_so(
+    conclude: Conclude,
+) -> None:
+    values = {
+        **{"mean_degree": 5.9, "most_degree": 127, "forming_bytes_per_node": 183},
+        **{"bytes_per_node_second": 23, "broadcast_reach": 100, "broadcast_hops": 6},
+        **{"broadcast_seconds": 0.06, "reach_at_once": 99.5},
+    }
+    repaired = {**values, "repair_seconds": 0.1, "reach_repaired": 100}
+    lines = [
+        {**line(curves.COMPARED, overlay, parameter, value), "nodes": nodes}
+        for overlay, nodes, found in (
+            ("hyparview", 128, repaired),
+            ("publish_subscribe", 8, values),
+        )
+        for parameter, value in found.items()
+    ]
+    done = outcome(Job(experiment=curves.COMPARED, nodes=128), [*lines, FINISHED])
+    text = (conclude(done) / "README.md").read_text()
+    brokered = (
+        "| PublishSubscribe | 8 | 5.9 | 127 | 183 | 23 | 100 | 6 | 0.06 | 99.5 | never | never |"
+    )
+    assert brokered + "\n| HyParView | 128 |" in text
+    assert text.count("| 99.5 | 0.1 | 100 |") == 1
+
+
 def test_a_page_says_how_far_the_sizes_of_its_run_went(conclude: Conclude) -> None:
     done = outcome(Job(experiment=curves.EXPERIMENT, nodes=128), [*grown(128), FINISHED])
     text = (conclude(done) / "README.md").read_text()

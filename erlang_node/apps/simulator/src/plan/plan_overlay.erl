@@ -16,6 +16,7 @@
 -export([is_whole/1]).
 -export([broadcast/2]).
 -export([heard/1]).
+-export([crash/2]).
 -export([sim/1]).
 
 -type ordinal() :: plan_names:ordinal().
@@ -155,6 +156,11 @@ broadcast(Ordinal, #overlay{sim = Sim, names = Names} = O) ->
 heard(#overlay{sim = Sim}) ->
     #noted{heard = Heard} = simulator:watched(Sim),
     Heard.
+
+%% @doc Kills pods, which do not return.
+-spec crash([ordinal()], t()) -> t().
+crash(Ordinals, #overlay{sim = Sim, names = Names} = O) ->
+    O#overlay{sim = simulator:crash([plan_names:index(I, Names) || I <- Ordinals], Sim)}.
 
 %% @doc The simulated nodes.
 -spec sim(t()) -> simulator:t().
