@@ -19,7 +19,7 @@ switch_test_() ->
             {"a restarted manager has the settings of the one before",
                 {timeout, 60, fun() -> restarted_manager(Nodes) end}},
             {"from overlay to overlay without loss of acknowledged messages",
-                {timeout, 120, fun() -> under_load(Nodes) end}}
+                {timeout, 240, fun() -> under_load(Nodes) end}}
         ]
     end}.
 
@@ -28,6 +28,8 @@ cluster() ->
         overlay => {full_mesh, #{}}, channels => [#{name => default, parallelism => 2}]
     }),
     [ok = call(Node, partisan_test_sink, start, [sink]) || Node <- Nodes],
+    {[Circle], _} = partisan_test_page:blocks("own-overlay.md"),
+    [ok = call(Node, partisan_test_page, load, [Circle]) || Node <- Nodes],
     ok = await(fun() -> degrees(Nodes) =:= [?COUNT - 1] end),
     Nodes.
 
@@ -125,6 +127,9 @@ under_load([A | _] = Nodes) ->
             ok = await(fun() -> call(B, partisan_test_sink, count, [sink]) >= Before + 500 end)
         end,
         [
+            {hyparview, #{}},
+            % The overlay of docs/own-overlay.md.
+            {circle, #{period => 250}},
             {hyparview, #{}},
             {client_server, #{servers => [<<"node-1">>]}},
             {cyclon, #{}},
