@@ -122,11 +122,13 @@ handle_cast(Unknown, State) ->
 -spec handle_info(term(), #state{}) -> {noreply, #state{}} | {stop, normal, #state{}}.
 handle_info({'DOWN', Monitor, process, Pid, Outcome}, #state{work = {Pid, Monitor}} = State) ->
     case State of
-        #state{messages = []} -> ended(State);
-        #state{} when Outcome =:= {?MODULE, send} -> {noreply, send(State)};
-        #state{messages = Messages} ->
+        #state{messages = []} ->
+            ended(State);
+        #state{phase = search, messages = Messages} when Outcome =/= {?MODULE, send} ->
             ok = each(no_route, Messages),
-            ended(State)
+            ended(State);
+        #state{} ->
+            {noreply, send(State)}
     end;
 handle_info(Unknown, State) ->
     ok = partisan_stray:message(Unknown),
@@ -176,13 +178,9 @@ search(Member) ->
         {error, no_route} -> exit({?MODULE, no_route})
     end.
 
--dialyzer({no_return, send/1}).
 %% In another process, since it may wait for room.
 send(#state{messages = Messages} = State) ->
-    Work = spawn_monitor(fun() ->
-        ok = each(send, Messages),
-        exit({?MODULE, send})
-    end),
+    Work = spawn_monitor(fun() -> each(send, Messages) end),
     State#state{work = Work, phase = send, messages = [], count = 0, bytes = 0}.
 
 each(Outcome, Messages) ->
