@@ -92,13 +92,17 @@ def resize(nodes: int, *, reserved: bool = False) -> None:
     _module("scale_tests.localkube", "up", "--nodes", str(nodes), further)
 
 
-def add_image(environment: Environment, name: str) -> str:
-    """Builds an example's image for the cluster; returns its name there. Raises CommandError."""
-    _module("images.builder", "build", name)
+def add_image(environment: Environment, source: str) -> str:
+    """Builds an example's image, or a directory's, for the cluster; returns its name there.
+
+    Raises CommandError.
+    """
+    _module("images.builder", "build", source)
+    name = Path(source).name
     if environment.local:
         _module("scale_tests.localkube", "load-image", str(ARCHIVES / f"{name}.tar"))
     else:
-        _module("images.builder", "push", os.environ["REGISTRY"], name)
+        _module("images.builder", "push", os.environ["REGISTRY"], source)
     return f"{environment.node_image.rpartition('/')[0]}/{name}:{TAG}"
 
 

@@ -1,7 +1,9 @@
-"""A user's module in an image built on ours, as in docs/own-workload.md."""
+"""A user's modules in an image built on ours: docs/own-workload.md and docs/own-overlay.md."""
 
 from __future__ import annotations
 
+import re
+import shutil
 from typing import Any
 
 import pytest
@@ -9,21 +11,31 @@ import yaml
 
 from scale_tests.cluster.environment import Environment, add_image
 from scale_tests.cluster.kube import Json
-from scale_tests.cluster.subject import Subject
+from scale_tests.cluster.subject import Subject, counter, manifest
+from scale_tests.cluster.wait import wait_for
 from scale_tests.e2e.conftest import NewSubject
+from scale_tests.e2e.shapes import is_ring, views_of
 from scale_tests.host.commands import ROOT
+
+EXAMPLE = ROOT / "examples" / "own-workload"
+NODES = 6
 
 
 @pytest.fixture(scope="module")
-def image(environment: Environment) -> str:
-    """The example's image, where the cluster pulls it from."""
-    return add_image(environment, "own-workload")
+def image(environment: Environment, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The example's image with the overlay of docs/own-overlay.md, where the cluster pulls it."""
+    directory = tmp_path_factory.mktemp("image") / EXAMPLE.name
+    shutil.copytree(EXAMPLE, directory)
+    page = (ROOT / "docs" / "own-overlay.md").read_text()
+    found = re.search(r"^```erlang\n(-module\(circle\)\..*?)^```", page, re.DOTALL | re.MULTILINE)
+    assert found
+    (directory / "src" / "circle.erl").write_text(found[1])
+    return add_image(environment, str(directory))
 
 
 def example(name: str, image: str, **custom: Any) -> Json:
     """The example's manifest under another name; `custom` replaces parts of its workload."""
-    path = ROOT / "examples" / "own-workload" / "cluster.yaml"
-    body: Json = yaml.safe_load(path.read_text())
+    body: Json = yaml.safe_load((EXAMPLE / "cluster.yaml").read_text())
     body["metadata"]["name"] = name
     body["spec"]["image"] = image
     body["spec"]["workload"]["custom"] |= custom
@@ -72,3 +84,25 @@ def test_an_argument_that_does_not_fit_is_reported(new_subject: NewSubject, imag
     subject.apply(example("hasty", image, arguments=[{"name": "interval", "value": "soon"}]))
     message = subject.wait_degraded("CrashLooping")
     assert "interval of rumours must be an integer above 0" in message
+
+
+def test_a_counting_cluster_switches_to_a_users_overlay_and_back(
+    new_subject: NewSubject, image: str
+) -> None:
+    subject = new_subject("circling")
+    workload = {"adCounter": counter(NODES, 30)}
+    subject.apply(manifest("circling", NODES, image=image, workload=workload))
+    subject.wait_counted(NODES)
+    before = subject.incarnations()
+    custom = {"module": "circle", "parameters": [{"name": "period", "value": 250}]}
+    subject.patch(overlay={"kind": "Custom", "custom": custom})
+    subject.wait("all nodes run circle", lambda s: s.overlay == "Custom" and s.reconfigured)
+    wait_for("a ring", lambda: views_of(subject.nodes()), is_ring)
+    subject.patch(overlay={"kind": "HyParView", "custom": None})
+    status = subject.wait("run finished", lambda s: s.overlay == "HyParView" and s.finished)
+    run = status.workload
+    assert run.value == run.increments_sum >= run.threshold
+    assert (run.lost_increments, run.replaced_nodes) == (0, 0)
+    assert {node.value for node in subject.nodes()} == {run.value}
+    assert subject.incarnations() == before
+    subject.delete()
