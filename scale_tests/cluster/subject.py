@@ -76,6 +76,20 @@ class Subject:
         """The whole object. Raises ApiError."""
         return self.cluster.get(self.path)
 
+    def versions_since(self, version: str) -> list[Json]:
+        """Each state of the object after that `resourceVersion`, in order, for a second.
+
+        A state between two calls is not missed. Raises ApiError.
+        """
+        text = self.cluster.text(
+            partisan_cluster(self.namespace),
+            watch="true",
+            fieldSelector=f"metadata.name={self.name}",
+            resourceVersion=version,
+            timeoutSeconds="1",
+        )
+        return [json.loads(line)["object"] for line in text.splitlines()]
+
     def nodes(self) -> list[NodeStatus]:
         """The reports of the nodes that answer. Raises ApiError."""
         running = read_pods(self.cluster, self.namespace, self.name).names_running

@@ -61,22 +61,20 @@ def test_the_operators_authority_is_replaced_under_running_nodes_and_goes_with_t
     before = refused(subject)
 
     # As for an authority that nears its end, without the wait.
+    seen = [subject.json()]
     cluster.delete(core(subject.namespace, "secrets", "vault-ca"))
-    seen: list[tuple[str, int]] = []
 
     def state() -> tuple[str, int]:
         sync_now(subject)
-        found = rotation(subject)
-        now = (found["rotation"], found["loaded"])
-        if now not in seen:
-            seen.append(now)
-        return now
+        seen.extend(subject.versions_since(seen[-1]["metadata"]["resourceVersion"]))
+        found = seen[-1]["status"]["clusterCa"]
+        return found["rotation"], found["loaded"]
 
     def rotated(now: tuple[str, int]) -> bool:
         return "AuthorityRotated" in subject.events() and now == ("Settled", NODES)
 
     wait_for("the authority's replacement", state, rotated, stall_seconds=KUBELET_SECONDS)
-    order = [name for name, _ in seen]
+    order = [version["status"]["clusterCa"]["rotation"] for version in seen]
     assert order.index("DistributingAuthority") < order.index("RetiringAuthority")
     (last,) = used(subject)
     assert last[0] != first[0]
