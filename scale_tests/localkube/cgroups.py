@@ -62,19 +62,6 @@ def create(groups: Iterable[str]) -> None:
                 (directory / "cgroup.subtree_control").write_text(enabled)
 
 
-def prefer(group: str) -> None:
-    """Gives a group ten times the default share of the processors, in either version's units.
-
-    Without it the whole cluster competes as one process would with each other one: where tests
-    build images, its nodes stop answering probes, which no machine of a real cluster would cause.
-    """
-    for hierarchy in hierarchies():
-        for name, value in (("cpu.weight", 1000), ("cpu.shares", 10240)):
-            share = hierarchy.directory(group) / name
-            if share.exists():
-                share.write_text(str(value))
-
-
 def component_files(group: str) -> list[Path]:
     """The files that move the process which writes `0` into a node's group of components.
 

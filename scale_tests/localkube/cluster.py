@@ -159,7 +159,6 @@ def _prepare(settings: Settings) -> None:
     choices = {name: getattr(settings, name) for name in CHOICES}
     (settings.state / "settings.json").write_text(json.dumps(choices))
     cgroups.create(node.cgroup for node in nodes(settings))
-    cgroups.prefer(CGROUP)
     zram.ensure(settings)
     network.prepare(settings)
     for node in nodes(settings)[1:]:

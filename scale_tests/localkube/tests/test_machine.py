@@ -33,20 +33,6 @@ def test_hybrid_control_groups_are_all_found() -> None:
     assert found[0].directory("partisan-localkube") == Path("/sys/fs/cgroup/cpu/partisan-localkube")
 
 
-def test_the_cluster_is_preferred_in_the_units_of_either_version(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    files = {"cpu": "cpu.shares", "unified": "cpu.weight", "systemd": "cgroup.procs"}
-    for mount, file in files.items():
-        (tmp_path / mount / "group").mkdir(parents=True)
-        (tmp_path / mount / "group" / file).write_text("")
-    found = [cgroups.Hierarchy(tmp_path / mount, 1, frozenset()) for mount in files]
-    monkeypatch.setattr(cgroups, "hierarchies", lambda: found)
-    cgroups.prefer("group")
-    written = {m: (tmp_path / m / "group" / f).read_text() for m, f in files.items()}
-    assert written == {"cpu": "10240", "unified": "1000", "systemd": ""}
-
-
 def test_mount_points_come_innermost_first_and_unescaped() -> None:
     mountinfo = "\n".join(
         [
