@@ -14,6 +14,7 @@
 -behaviour(gen_server).
 
 -export([setup/0]).
+-export([is_any/0]).
 -export([is_parked/1]).
 -export([park/3]).
 -export([init/1]).
@@ -53,11 +54,15 @@ setup() ->
         _ -> ok
     end.
 
+%% @doc Whether any messages are kept. Every message asks this first; mostly there are none.
+-spec is_any() -> boolean().
+is_any() ->
+    counters:get(persistent_term:get(?MODULE), 1) > 0.
+
 %% @doc Whether messages to this member are kept.
 -spec is_parked(partisan_peer:name()) -> boolean().
 is_parked(Member) ->
-    % Mostly there are none at all: every message asks.
-    counters:get(persistent_term:get(?MODULE), 1) > 0 andalso ets:member(?PARKED, Member).
+    is_any() andalso ets:member(?PARKED, Member).
 
 %% @doc Keeps a message of that many bytes. `again': the member is no longer parked; `full': it may
 %% not wait for that; `timeout': it has waited for as long as its options allow; `refused': too many

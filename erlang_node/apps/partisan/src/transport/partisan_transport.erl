@@ -147,9 +147,11 @@ transmit(Node, Destination, Message, Channel, Options) ->
 
 %% Whether it must not overtake messages that wait for a route; others are for neighbours only, are
 %% those messages, or need no order.
-is_parked(_Node, #{ttl := 0}) -> false;
-is_parked(_Node, #{await_route := false}) -> false;
-is_parked(Node, _Options) -> partisan_parked:is_parked(Node).
+is_parked(Node, Options) -> partisan_parked:is_any() andalso is_parked_behind(Node, Options).
+
+is_parked_behind(_Node, #{ttl := 0}) -> false;
+is_parked_behind(_Node, #{await_route := false}) -> false;
+is_parked_behind(Node, _Options) -> partisan_parked:is_parked(Node).
 
 %% @doc Queues a frame to a neighbour, in the lane of its partition key. `slot' identifies what a
 %% newer frame replaces on a monotonic channel.
