@@ -1,6 +1,6 @@
 """Turns what the loops find into one numbered sequence of changes, and hands it to the viewers.
 
-== What it costs ==
+== Cost ==
 
 Without viewers a reconcile stores three references. With viewers each cluster is rendered and
 compared once per reconcile, and details only while a viewer has the cluster open; a change is
