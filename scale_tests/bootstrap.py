@@ -33,6 +33,7 @@ FOREIGN_PROGRAMS = {
     "openssl": "openssl",
     "buildah": "buildah",
     "skopeo": "skopeo",
+    "chromium": "chromium",
 }
 """Programs to look for on a system without Debian's packages, with the packages that have them."""
 
