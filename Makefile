@@ -7,6 +7,7 @@ SHELL := /bin/bash
 PY := .venv/bin/python
 REBAR := cd erlang_node && rebar3
 CHART := charts/partisan-operator
+CONSOLE := npm --prefix operator/console run --silent
 # The release of the images; `make test` tests on it and on the machine's own.
 OTP ?= 27
 
@@ -42,7 +43,7 @@ test: bootstrap lint unit e2e ## Every check and every test, on a real Kubernete
 .PHONY: test-fast
 test-fast: export QUICK = 1
 test-fast: bootstrap ## What needs no cluster, on the machine's OTP
-	$(call together,lint-erlang eunit,lint-python unit-python,test-fast-erlang)
+	$(call together,lint-erlang eunit,lint-python lint-console unit-console unit-python,test-fast-erlang)
 
 ## ---- Parts ----------------------------------------------------------------------------------
 
@@ -58,9 +59,16 @@ cluster: bootstrap ## Bring up the local Kubernetes (the first time builds it)
 images: bootstrap ## Build the images of the node and the operator
 	$(PY) -m images.builder build
 
+.PHONY: console
+console: lint-console unit-console ## Check, test and bundle the live page of the operator
+
+.PHONY: page
+page: bootstrap
+	$(PY) -m images.builder page
+
 .PHONY: lint
 lint: bootstrap ## Every formatter, linter and type checker
-	$(call together,lint-erlang,lint-prose lint-python lint-chart,lint-erlang)
+	$(call together,lint-erlang,lint-prose lint-python lint-chart lint-console,lint-erlang)
 
 .PHONY: lint-prose
 lint-prose: ## Check documents and messages for phrases with a better word
@@ -87,14 +95,22 @@ lint-erlang: bootstrap
 lint-chart: bootstrap
 	$(PY) -m charts.tools
 
+.PHONY: lint-console
+lint-console: page
+	$(CONSOLE) check
+
 .PHONY: unit
 unit: bootstrap ## Unit and property tests of both languages
-	$(call together,unit-erlang,unit-python,unit-erlang)
+	$(call together,unit-erlang,unit-console unit-python,unit-erlang)
 
 .PHONY: unit-python
-unit-python: bootstrap
+unit-python: page
 	cd operator && ../$(PY) -m pytest
 	$(PY) -m pytest
+
+.PHONY: unit-console
+unit-console: page
+	$(CONSOLE) test
 
 .PHONY: unit-erlang
 unit-erlang: bootstrap

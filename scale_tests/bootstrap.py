@@ -31,6 +31,7 @@ FOREIGN_PROGRAMS = {
     "erl": "Erlang/OTP 25 or newer",
     "rebar3": "rebar3",
     "openssl": "openssl",
+    "npm": "Node.js 18 or newer with npm",
     "buildah": "buildah",
     "skopeo": "skopeo",
     "chromium": "chromium",
@@ -40,6 +41,10 @@ FOREIGN_PROGRAMS = {
 
 class BootstrapError(Exception):
     """A missing program cannot be installed from here; the message names it."""
+
+
+DEBIANS_OR_OTHERS = {"nodejs": "node", "npm": "npm"}
+"""Packages that are not needed if their program came from elsewhere."""
 
 
 def parse_packages(text: str) -> list[str]:
@@ -72,7 +77,11 @@ def ensure_packages() -> None:
     if shutil.which("apt-get") is None or shutil.which("dpkg-query") is None:
         _check_foreign_programs()
         return
-    packages = parse_packages(PACKAGE_LIST.read_text())
+    packages = [
+        package
+        for package in parse_packages(PACKAGE_LIST.read_text())
+        if not shutil.which(DEBIANS_OR_OTHERS.get(package, ""))
+    ]
     known = subprocess.run(
         ["dpkg-query", "--show", "--showformat=${Package} ${db:Status-Status}\\n", *packages],
         capture_output=True,  # a package that dpkg has never seen is no error here

@@ -1,4 +1,4 @@
-"""The command line: `python -m images.builder build [IMAGE...] | push REGISTRY [IMAGE...]`.
+"""The command line: `python -m images.builder build [IMAGE...] | push REGISTRY [IMAGE...] | page`.
 
 An image is the name of one in the catalogue, or a directory with a Dockerfile like an example's.
 """
@@ -9,6 +9,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from images.builder import console
 from images.builder.build import build, push
 from images.builder.catalogue import EXAMPLES, IMAGES, Image, own
 from images.builder.tools import ImageError
@@ -46,8 +47,12 @@ def main() -> int:
     command = commands.add_parser("push", help="push the built images")
     command.add_argument("registry", help="where to, such as registry.example.org/team")
     add_images(command)
+    commands.add_parser("page", help="bundle the live page into the operator's package")
     options = parser.parse_args()
     try:
+        if options.command == "page":
+            console.ensure_page()
+            return 0
         for chosen in options.image or IMAGES:
             if options.command == "build":
                 build(chosen)

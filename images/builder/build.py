@@ -8,7 +8,7 @@ import os
 import time
 from pathlib import Path
 
-from images.builder import bases, prometheus, wheels
+from images.builder import bases, console, prometheus, wheels
 from images.builder.catalogue import ARCHIVES, OPERATOR, PROMETHEUS, TAG, Base, Image
 from images.builder.tools import ImageError, buildah, run
 from scale_tests.host.commands import ROOT
@@ -37,6 +37,7 @@ def build(image: Image) -> bool:
     """Builds an image unless up to date; returns whether it did. Raises ImageError."""
     if image is OPERATOR:
         wheels.ensure_wheels()
+        console.ensure_page()
     if image is PROMETHEUS:
         prometheus.provide()
     if isinstance(image.base, Image):

@@ -16,6 +16,7 @@ from loop_rig import until
 from partisan_operator.api.errors import KubeError
 from partisan_operator.console import authority as authorities
 from partisan_operator.console import server as servers
+from partisan_operator.console.assets import Assets
 from partisan_operator.console.authority import Authority, BusyError, Person
 from partisan_operator.console.hub import Hub
 from partisan_operator.console.peers import RELAY, Identity, Order, Peers
@@ -51,12 +52,16 @@ class Rig:
         self._clients: list[TestClient[Any, Any]] = []
         self._peers: list[Peers] = []
 
-    async def page(self, scope: FakeScope, hub: Hub, *, key: str = "") -> TestClient[Any, Any]:
+    async def page(
+        self, scope: FakeScope, hub: Hub, *, key: str = "", assets: Assets | None = None
+    ) -> TestClient[Any, Any]:
         """Serve a page; a port of the leader is known to later ones."""
         port = self._clients[0].port if self._clients else 0
         peers = Peers(self.pods, Identity("system", "operator", self._token), port or 0)
         authority = Authority(self.reviewer, self.clock)
-        console = Console({key: (scope, hub)}, authority, peers, OPERATOR, clock=self.clock)
+        console = Console(
+            {key: (scope, hub)}, authority, peers, OPERATOR, assets=assets, clock=self.clock
+        )
         client = TestClient(TestServer(console.application()))
         await client.start_server()
         self._clients.append(client)
@@ -104,17 +109,37 @@ async def read(response: aiohttp.ClientResponse, page: Page) -> None:
     page.receive(data)
 
 
-async def test_the_page_itself_needs_no_token_and_no_foreign_content(
+async def test_the_page_needs_no_token_and_admits_no_foreign_content(
     leader: TestClient[Any, Any],
 ) -> None:
     response = await leader.get("/")
     assert response.status == 200
+    assert response.content_type == "text/html"
     policy = response.headers["Content-Security-Policy"]
     assert "default-src 'none'" in policy
     assert "unsafe" not in policy
     assert "http" not in policy
+    assert "blob" not in policy
     assert response.headers["X-Content-Type-Options"] == "nosniff"
-    assert "kubectl partisan web" in await response.text()
+
+
+async def test_a_file_of_the_page_is_sent_once(rig: Rig, tmp_path: Path) -> None:
+    (tmp_path / "index.html").write_text("<title>page</title>")
+    (tmp_path / "app.js").write_text("export {};")
+    (tmp_path / "lib").mkdir()
+    leader = await rig.page(rig.scope, rig.hub, assets=Assets(tmp_path))
+    assert await (await leader.get("/")).text() == "<title>page</title>"
+    script = await leader.get("/app.js")
+    assert script.content_type == "text/javascript"
+    assert script.headers["Cache-Control"] == "no-cache"
+    again = await leader.get("/app.js", headers={"If-None-Match": script.headers["ETag"]})
+    assert (again.status, await again.read()) == (304, b"")
+    (tmp_path / "app.js").write_text("export {}; // newer")
+    newer = await rig.page(rig.scope, rig.hub, assets=Assets(tmp_path))
+    changed = await newer.get("/app.js", headers={"If-None-Match": script.headers["ETag"]})
+    assert (changed.status, await changed.text()) == (200, "export {}; // newer")
+    for absent in ("/lib", "/other.js", "/..%2Fserver.py"):
+        assert (await leader.get(absent)).status == 404
 
 
 @pytest.mark.parametrize("path", ["/v1/stream", "/v1/history"])

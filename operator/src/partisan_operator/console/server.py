@@ -8,13 +8,13 @@ import re
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
-from importlib import resources
 from typing import Protocol
 
 from aiohttp import web
 
 from partisan_operator.api import metrics
 from partisan_operator.api.errors import KubeError
+from partisan_operator.console.assets import Assets
 from partisan_operator.console.authority import LIFETIME, Authority, BusyError, Person
 from partisan_operator.console.hub import Hub
 from partisan_operator.console.peers import AUDIENCE, RELAY, NoLeaderError, Order, Peers
@@ -30,9 +30,8 @@ HINT = "open the page with `kubectl partisan web`, which sends your credentials"
 
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; connect-src 'self'; font-src 'self';"
-    " img-src 'self' data:; script-src 'self'; style-src 'self'; base-uri 'none';"
-    " form-action 'none'; frame-ancestors 'none'",
-    "Cache-Control": "no-store",
+    " img-src 'self' data:; script-src 'self'; style-src 'self'; worker-src 'self';"
+    " base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",
@@ -72,13 +71,14 @@ class Console:
         peers: Peers,
         peer_user: str,
         *,
+        assets: Assets | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Make the page; `peer_user` is the user of the operator's own pods."""
         self._scopes, self._authority, self._peers = scopes, authority, peers
         self._peer_user, self._clock = peer_user, clock
         self._served = 0
-        self._index = resources.files(__package__).joinpath("page/index.html").read_bytes()
+        self._assets = assets or Assets()
 
     def application(self) -> web.Application:
         """Return the application, for a runner or a test."""
@@ -87,6 +87,7 @@ class Console:
         application.add_routes(
             [
                 web.get("/", self._page),
+                web.get("/{name}", self._page),
                 web.get("/v1/stream", self._stream),
                 web.get("/v1/history", self._history),
                 web.post(RELAY, self._relay),
@@ -94,8 +95,8 @@ class Console:
         )
         return application
 
-    async def _page(self, _: web.Request) -> web.StreamResponse:
-        return web.Response(body=self._index, content_type="text/html", charset="utf-8")
+    async def _page(self, request: web.Request) -> web.StreamResponse:
+        return self._assets.answer(request, request.match_info.get("name", "index.html"))
 
     async def _stream(self, request: web.Request) -> web.StreamResponse:
         return await self._serve(request, "stream")
@@ -245,6 +246,7 @@ def _unauthorized(reason: str) -> web.HTTPUnauthorized:
 
 async def _secure(_: web.Request, response: web.StreamResponse) -> None:
     response.headers.update(HEADERS)
+    response.headers.setdefault("Cache-Control", "no-store")
 
 
 @web.middleware

@@ -1,0 +1,15 @@
+// All views, in the order of the navigation. The first one shown is a cluster's own.
+
+import type { Page } from "../model/page.ts";
+import { clusters } from "./clusters.tsx";
+import { nodes } from "./nodes.tsx";
+import { overview } from "./overview.tsx";
+import type { View } from "./view.ts";
+
+export const VIEWS: readonly View[] = [clusters, overview, nodes];
+
+/** The view that the route names, or else the first one that is shown. */
+export function chosen(page: Page): View | undefined {
+    const shown = VIEWS.filter(view => view.shown(page));
+    return shown.find(view => view.id === page.route.view) ?? shown[0];
+}
