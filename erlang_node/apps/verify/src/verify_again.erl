@@ -11,7 +11,8 @@
 replay(Arguments) ->
     replay_with(parsed(Arguments, replay_options())).
 
-%% @doc Draws the space-time diagram of a counterexample.
+%% @doc Draws the space-time diagram of a counterexample, and writes its execution for the live
+%% page.
 -spec draw([string()]) -> verify_cli:status().
 draw(Arguments) ->
     draw_with(parsed(Arguments, #{out => {text, "."}, code => {text, none}})).
@@ -47,16 +48,18 @@ replay_with(_) ->
 draw_with({[File], #{out := Out} = Options}) ->
     Counterexample = read(File, Options),
     Name = filename:rootname(filename:basename(File)),
-    Target = filename:join(Out, Name ++ ".svg"),
-    case file:write_file(Target, verify_report:diagram(Name, Counterexample)) of
-        ok ->
-            io:format("Written: ~ts~n", [Target]),
-            0;
-        {error, Reason} ->
-            refused([Target, ": ", file:format_error(Reason)])
-    end;
+    Target = filename:join(Out, Name),
+    write(Target ++ ".svg", verify_report:diagram(Name, Counterexample)),
+    write(Target ++ ".execution.json", verify_document:json(Name, Counterexample)),
+    0;
 draw_with(_) ->
     refused("draw: name one file, NAME.counterexample").
+
+write(Target, Content) ->
+    case file:write_file(Target, Content) of
+        ok -> io:format("Written: ~ts~n", [Target]);
+        {error, Reason} -> refused([Target, ": ", file:format_error(Reason)])
+    end.
 
 read(File, Options) ->
     _ = code_added(Options),

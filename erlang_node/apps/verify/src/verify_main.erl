@@ -70,7 +70,7 @@ usage() ->
     "  check MODEL [KEY=VALUE]       random executions of a model\n"
     "  own PROTOCOL [KEY=VALUE]      a protocol of the runtime itself under faults\n"
     "  replay FILE [--step]          a counterexample again\n"
-    "  draw FILE [out=DIRECTORY]     its space-time diagram\n"
+    "  draw FILE [out=DIRECTORY]     its space-time diagram, and the live page's file\n"
     "and an unknown option to see those that there are.".
 
 list() ->

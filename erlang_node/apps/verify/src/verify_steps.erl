@@ -11,6 +11,7 @@
 -export([lines/1]).
 -export([summary/1]).
 -export([fault/1]).
+-export([request/1]).
 -export([term/1]).
 
 %% @doc A line for each step.
@@ -34,6 +35,13 @@ fault({{crash, Name, Number}, crash}) ->
     io_lib:format("fault crash ~ts ~b", [Name, Number]);
 fault({{From, To, Type, _} = Key, Decision}) ->
     ["fault ", decision(Decision), $\s, From, $\s, To, $\s, atom_to_binary(Type), occurrence(Key)].
+
+%% @doc The request of a call: the elements of a tuple as words.
+-spec request(term()) -> unicode:chardata().
+request(Request) when is_tuple(Request), tuple_size(Request) > 0 ->
+    lists:join($\s, [term(Element) || Element <- tuple_to_list(Request)]);
+request(Request) ->
+    term(Request).
 
 %% @doc A term on one line, with names and other texts as they are.
 -spec term(term()) -> unicode:chardata().
@@ -80,11 +88,6 @@ decision(Decision) -> atom_to_binary(Decision).
 
 occurrence({_, _, _, 1}) -> "";
 occurrence({_, _, _, Occurrence}) -> [$\s, integer_to_binary(Occurrence)].
-
-request(Request) when is_tuple(Request), tuple_size(Request) > 0 ->
-    lists:join($\s, [term(Element) || Element <- tuple_to_list(Request)]);
-request(Request) ->
-    term(Request).
 
 answer(false) -> "TIMEOUT";
 answer({_, {error, timeout}}) -> "TIMEOUT";

@@ -62,6 +62,8 @@ status_test() ->
     ?assertEqual(0, verify_main:run(["replay", Commit, "times=3", "--json"])),
     ?assertEqual(0, verify_main:run(["draw", Commit, "out=" ++ Directory])),
     ?assertMatch([_], filelib:wildcard(filename:join(Directory, "two_phase_commit-*.svg"))),
+    Executions = filelib:wildcard(filename:join(Directory, "two_phase_commit-*.execution.json")),
+    ?assertMatch([_], Executions),
     ok = file:del_dir_r(Directory).
 
 list_test() ->
