@@ -22,6 +22,7 @@ from scale_tests.cluster.environment import ConfigurationError
 from scale_tests.cluster.fleet import FleetError
 from scale_tests.cluster.kube import ApiError
 from scale_tests.cluster.wait import StalledError
+from scale_tests.host import files
 from scale_tests.host.commands import CommandError, relative
 from scale_tests.localkube.errors import LocalkubeError
 from scale_tests.localkube.toolset import BuildError
@@ -29,6 +30,7 @@ from scale_tests.measure import checks, document, terminal
 from scale_tests.measure import page as pages
 from scale_tests.measure.checks import Check
 from scale_tests.measure.page import Page, Picture, Section, Table
+from scale_tests.measure.spread import Cell as Cell
 from scale_tests.measure.tables import terminal_table
 
 EXPECTED = (
@@ -42,7 +44,6 @@ EXPECTED = (
 )
 """Errors that a benchmark may end with, whatever it measures: one line, and no traceback."""
 
-Cell = dict[str, Any]
 Meta = Mapping[str, Any]
 
 
@@ -168,13 +169,30 @@ class Session:
         directory: Path = self.options.out
         return directory.resolve()
 
+    def kept(self, slug: str) -> Cell | None:
+        """The cell of this name, if a run that is resumed has kept it next to the page."""
+        file = self._cell(slug)
+        return dict(json.loads(file.read_text())) if file.exists() else None
+
+    def keep(self, slug: str, cell: Cell) -> Cell:
+        """Keeps a cell, so that an interrupted run continues after it; returns it."""
+        file = self._cell(slug)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        files.replace(file, json.dumps(cell, indent=1) + "\n")
+        return cell
+
+    def _cell(self, slug: str) -> Path:
+        return self.directory / "cells" / f"{slug}.json"
+
     def say(self, text: str) -> None:
         """Prints a line of progress as it is."""
         self.console.print(text, markup=False, highlight=False)
 
-    def reported(self, report: Report, **changes: Any) -> Session:
-        """The session with a report of this run, and other fields of its benchmark changed."""
-        return replace(self, bench=replace(self.bench, report=report, **changes))
+    def reported(self, report: Report) -> Session:
+        """The session with a report of this run, which may also draw, and fill the page."""
+        parts = ("draw", "page", "text")
+        own = {name: getattr(report, name) for name in parts if hasattr(report, name)}
+        return replace(self, bench=replace(self.bench, report=report, **own))
 
     def save(
         self,

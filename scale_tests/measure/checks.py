@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -34,6 +35,9 @@ class Check:
         return "ok" if self.ok else "MISSED"
 
 
+_HOLDS = {"<": operator.lt, "<=": operator.le, ">=": operator.ge}
+
+
 def _limited(
     sign: str,
     name: str,
@@ -47,9 +51,8 @@ def _limited(
     threshold = f"{sign} {limit:g}" + (f", {also}" if also else "")
     if value is None:
         return Check(name=name, value=None, bar=threshold, ok=None)
-    within = value <= limit if sign == "<=" else value >= limit
     found = value if shown is None else shown
-    return Check(name=name, value=found, bar=threshold, ok=within and met)
+    return Check(name=name, value=found, bar=threshold, ok=_HOLDS[sign](value, limit) and met)
 
 
 at_most = partial(_limited, "<=")
@@ -58,8 +61,17 @@ at_most = partial(_limited, "<=")
 `shown` is the value as written, if another; `also` names a further condition, `met` its state.
 """
 
+below = partial(_limited, "<")
+"""As `at_most`, with a limit that it must not reach."""
+
 at_least = partial(_limited, ">=")
 """As `at_most`, with a lower limit."""
+
+
+def every(name: str, held: Sequence[bool], what: str = "") -> Check:
+    """A claim on each of several; `what` they are."""
+    found = f"{sum(held)} of {len(held)} {what}".rstrip()
+    return Check(name=name, value=found, bar="all", ok=all(held))
 
 
 def equal(name: str, value: Value, wanted: Value) -> Check:

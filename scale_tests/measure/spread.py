@@ -1,10 +1,16 @@
-"""Figures of repetitions."""
+"""Figures of repetitions: selected, compared, and written."""
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+Cell = dict[str, Any]
+
+KB, MB = 1024, 1024 * 1024
+"""In bytes, as the published benchmarks count them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,3 +34,28 @@ class Spread:
 def short(value: float) -> str:
     """A figure with the digits that mean something."""
     return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def having(cells: Iterable[Cell], **wanted: Any) -> list[Cell]:
+    """The cells with these members, by their repetition if they have one."""
+    found = [cell for cell in cells if all(cell.get(key) == v for key, v in wanted.items())]
+    return sorted(found, key=lambda cell: int(cell.get("repetition", 0)))
+
+
+def ratio(
+    over: Sequence[Cell], under: Sequence[Cell], figure: Callable[[Cell], float]
+) -> Spread | None:
+    """The ratio of a figure in each repetition; None where one side was not measured."""
+    pairs = list(zip(over, under, strict=False))
+    return Spread.of(figure(a) / figure(b) for a, b in pairs) if pairs else None
+
+
+def medians(systems: Iterable[Sequence[Cell]], key: str) -> str:
+    """The medians of a figure of several systems, side by side."""
+    known = [[float(cell[key]) for cell in own if cell[key] is not None] for own in systems]
+    return " / ".join(short(statistics.median(own)) if own else "-" for own in known)
+
+
+def payload(size: int) -> str:
+    """The size of a message: `512 KB`."""
+    return f"{size // MB} MB" if size >= MB else f"{size // KB} KB"

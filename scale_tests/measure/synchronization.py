@@ -12,9 +12,9 @@ from math import log2
 
 from scale_tests.host.units import GIB
 from scale_tests.measure.checks import Check
-from scale_tests.measure.columns import Column, tabulated
 from scale_tests.measure.figure import Cell, grouped
 from scale_tests.measure.page import Table
+from scale_tests.measure.tables import Column, tabulated
 
 EXPERIMENT = "synchronization"
 INCREMENTS = 180

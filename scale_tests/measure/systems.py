@@ -36,6 +36,8 @@ class System:
     """How many virtual machines; messages go between two of them."""
     overlay: str = "full_mesh"
     """Of ours: with another, the measured two are no neighbours."""
+    paths: tuple[str, ...] = ()
+    """Of its compiled applications; none for those that measure."""
 
     @property
     def label(self) -> str:
@@ -109,9 +111,10 @@ def _host(host: Host) -> str:
 def _system(system: System) -> str:
     variables = ", ".join(f'{{"{name}", "{value}"}}' for name, value in system.flags.environment)
     channels = ", ".join(f"{{{name}, {lanes}}}" for name, lanes in system.channels)
+    paths = f", paths => {term(system.paths)}" if system.paths else ""
     return (
         f"#{{module => {system.module}, arguments => {term(system.flags.arguments)}, "
-        f"environment => [{variables}], nodes => {system.nodes}, overlay => {system.overlay}"
+        f"environment => [{variables}], nodes => {system.nodes}, overlay => {system.overlay}{paths}"
         + (f", channels => [{channels}]}}" if channels else "}")
     )
 

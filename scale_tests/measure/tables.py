@@ -1,10 +1,31 @@
-"""Tables for the terminal."""
+"""Tables described by their columns, and tables for the terminal."""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeVar
 
 from rich import table as rich
 
 from scale_tests.measure.page import Table
+
+Row = TypeVar("Row")
+Column = tuple[str, Callable[[Row], str]]
+"""The head of a column, and the text of a row under it."""
+
+
+def tabulated(
+    columns: Sequence[Column[Row]] | Mapping[str, Callable[[Row], str]],
+    rows: Iterable[Row],
+    caption: str = "",
+) -> Table:
+    """A table with these columns."""
+    pairs = list(columns.items()) if isinstance(columns, Mapping) else columns
+    return Table(
+        head=[head for head, _ in pairs],
+        rows=[[text(row) for _, text in pairs] for row in rows],
+        caption=caption,
+    )
 
 
 def terminal_table(title: str, table: Table) -> rich.Table:

@@ -90,16 +90,15 @@ def _run(session: Session) -> int:
     if not sampler.samples:
         return 1
     recording = Recording(
-        scenario=scenario, phases=runner.phases, samples=sampler.samples, last=last
+        scenario=scenario,
+        phases=runner.phases,
+        samples=sampler.samples,
+        last=last,
+        versions=versions.of_cluster(cluster, sampler.last.nodes),
     )
-    found = versions.of_cluster(cluster, sampler.last.nodes)
-    status = session.reported(
-        recording,
-        draw=lambda _cells, directory: recording.draw(found, directory),
-        page=recording.page,
-    ).conclude(
+    status = session.reported(recording).conclude(
         recording.cells(),
-        versions=found,
+        versions=recording.versions,
         local_cluster=environment.local,
         config=asdict(scenario) | {"cluster": scenario.manifest(NAME)},
         seed=scenario.seed,
@@ -114,6 +113,7 @@ BENCH = Bench(
     about=__doc__,
     measure=_run,
     options=options,
+    quick="shorter faults",
     interrupted=f": the cluster {NAMESPACE}/{NAME} is left as it is.",
 )
 main = BENCH.main

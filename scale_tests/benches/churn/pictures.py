@@ -10,8 +10,7 @@ from matplotlib.figure import Figure
 
 from scale_tests.benches.churn.result import Outcome
 from scale_tests.benches.churn.timeline import Phase, Sample, phase_at, rates
-from scale_tests.measure.drawing import Picture
-from scale_tests.measure.pictures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION
+from scale_tests.measure.drawing import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, Picture
 
 SHADES = {"kill": VERMILION, "churn": ORANGE, "partition": PURPLE}
 """The colour behind the time of each kind of fault."""
@@ -37,9 +36,8 @@ def plot_timeline(figure: Figure, material: Material) -> None:
     line = list(rates(material.samples))
     nodes = material.samples[-1].cluster.replicas_wanted
     traffic.plot([t for t, _ in line], [r / nodes / 1024 for _, r in line], color=BLUE, linewidth=1)
-    traffic.set_ylabel("KiB/s sent\nper node")
+    traffic.set(ylabel="KiB/s sent\nper node", xlabel="seconds since the apply")
     traffic.set_ylim(bottom=0)
-    traffic.set_xlabel("seconds since the apply")
     for axes in (reach, counts, traffic):
         _shade(axes, material.phases, named=axes is reach)
     counts.legend(loc="upper left", fontsize=8)
@@ -49,36 +47,23 @@ def plot_timeline(figure: Figure, material: Material) -> None:
 def _plot_reach(axes: Axes, material: Material) -> None:
     wanted = material.samples[-1].cluster.replicas_wanted
     seconds = [s.seconds for s in material.samples]
-    axes.plot(
-        seconds,
-        [100 * sum(n.joined for n in s.nodes) / wanted for s in material.samples],
-        color=SKY,
-        label="joined, of all nodes",
-    )
+    joined = [100 * sample.joined / wanted for sample in material.samples]
+    axes.plot(seconds, joined, color=SKY, label="joined, of all nodes")
     reached = [
         (s.seconds, 100 * reach)
         for s in material.samples
         if (phase := phase_at(material.phases, s.seconds)) is not None
         and (reach := phase.reach(s)) is not None
     ]
-    axes.plot(
-        [t for t, _ in reached],
-        [r for _, r in reached],
-        color=BLUE,
-        label="in the largest component, of the survivors",
-    )
-    axes.set_ylabel("%")
-    axes.set_ylim(0, 104)
+    label = "in the largest component, of the survivors"
+    axes.plot([t for t, _ in reached], [r for _, r in reached], color=BLUE, label=label)
+    axes.set(ylabel="%", ylim=(0, 104))
 
 
 def _plot_counts(axes: Axes, material: Material) -> None:
     seconds = [s.seconds for s in material.samples]
-    axes.plot(
-        seconds,
-        [s.cluster.workload.increments_sum for s in material.samples],
-        color=VERMILION,
-        label="increments made",
-    )
+    made = [s.cluster.workload.increments_sum for s in material.samples]
+    axes.plot(seconds, made, color=VERMILION, label="increments made")
     # A node that has just come back holds nothing for a moment; it joins in with its first message.
     holding = [(s.seconds, [n.value for n in s.nodes if n.value]) for s in material.samples]
     for which, extreme, style in (("first", max, "-"), ("last", min, "--")):

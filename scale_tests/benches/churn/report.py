@@ -14,14 +14,8 @@ from scale_tests.benches.churn.timeline import Phase, Sample, phase_at, sent
 from scale_tests.host.units import MIB, seconds
 from scale_tests.measure import drawing
 from scale_tests.measure.checks import Check
-from scale_tests.measure.page import (
-    Page,
-    Picture,
-    Section,
-    Table,
-    circumstances,
-    targets_section,
-)
+from scale_tests.measure.page import Picture, Table
+from scale_tests.measure.tables import tabulated
 
 COLUMNS: dict[str, Callable[[Outcome], str]] = {
     "fault": lambda o: o.name,
@@ -65,6 +59,7 @@ class Recording:
     samples: Sequence[Sample]
     last: Sample | None
     """The sample that ended the count."""
+    versions: dict[str, str]
 
     @property
     def outcomes(self) -> list[Outcome]:
@@ -87,11 +82,7 @@ class Recording:
     def tables(self, _cells: Sequence[Any]) -> dict[str, Table]:
         """Faults and accounts, a row each."""
         return {
-            "Faults": Table(
-                head=[*COLUMNS],
-                rows=[[figure(o) for figure in COLUMNS.values()] for o in self.outcomes],
-                caption=_FAULTS,
-            ),
+            "Faults": tabulated(COLUMNS, self.outcomes, _FAULTS),
             "Counts": Table(
                 caption=_ACCOUNTS,
                 head=("after", "due", "least value", "largest value", "lost", "increments"),
@@ -102,59 +93,38 @@ class Recording:
             ),
         }
 
-    def draw(self, versions: Mapping[str, str], directory: Path) -> list[Picture]:
+    def draw(self, _cells: Sequence[Any], directory: Path) -> list[Picture]:
         """Draws every picture."""
         material = pictures.Material(
             phases=self.phases, samples=self.samples, outcomes=self.outcomes
         )
+        kubernetes, otp, source = (
+            self.versions.get(part, "-") for part in ("kubernetes", "otp", "source")
+        )
         note = (
             f"{self.scenario.nodes} pods, HyParView, {self.scenario.synchronization} · "
-            f"Kubernetes {versions.get('kubernetes', '-')}, OTP {versions.get('otp', '-')}, "
-            f"partisan {versions.get('source', '-')}"
+            f"Kubernetes {kubernetes}, OTP {otp}, partisan {source}"
         )
         return drawing.draw(pictures.PICTURES, material, directory, note=note)
 
-    def page(self, meta: Mapping[str, Any], cells: Sequence[Any], drawn: Sequence[Picture]) -> Page:
-        """The page of the result directory, in which the pictures are."""
-        scenario, tables = self.scenario, self.tables(cells)
-        again = (
-            f"`python -m scale_tests churn --nodes {scenario.nodes} --seed {scenario.seed} "
-            f"--synchronization {scenario.synchronization} --out DIRECTORY`"
-        )
-        return Page(
-            title=f"Churn and partitions, {scenario.nodes} pods, {meta['started'][:10]}",
-            sections=[
-                Section(text=[circumstances(meta, quick="shorter faults"), self._faults()]),
-                targets_section(self.checks(cells)),
-                Section(title="Faults", parts=[tables["Faults"], *drawn]),
-                Section(title="Counts", text=[self._sent()], parts=[tables["Counts"]]),
-                Section(
-                    title="Again",
-                    text=[f"{again}. The same seed kills the same pods; `churn.json` has samples."],
-                ),
-            ],
-        )
-
-    def _sent(self) -> str:
-        elapsed, total = sent(self.samples)[-1]
-        frames, payload = total["frames"] / MIB, total["payload"] / MIB
-        return (
-            f"In the {elapsed:,.0f} s from the apply to the end all nodes together sent "
-            f"{frames:,.1f} MiB in frames, of which {payload:,.1f} MiB were counters."
-        )
-
-    def _faults(self) -> str:
-        scenario = self.scenario
+    def text(self, _meta: Mapping[str, Any], _cells: Sequence[Any]) -> list[str]:
+        """Paragraphs for the page of a run."""
+        scenario, (elapsed, total) = self.scenario, sent(self.samples)[-1]
         partition = (
             f"the partition for {scenario.partition_seconds:.0f} s."
             if scenario.partition_seconds
             else "no partition: this cluster's network cannot be cut from here."
         )
-        return (
-            f"HyParView, synchronisation {scenario.synchronization}, "
+        return [
+            f"{scenario.nodes} pods, HyParView, synchronisation {scenario.synchronization}, "
             f"{scenario.churn_per_minute:g} nodes a minute of churn for "
-            f"{scenario.churn_seconds:.0f} s, {partition}"
-        )
+            f"{scenario.churn_seconds:.0f} s, {partition} In the {elapsed:,.0f} s from the apply "
+            f"to the end all nodes together sent {total['frames'] / MIB:,.1f} MiB in frames, of "
+            f"which {total['payload'] / MIB:,.1f} MiB were counters.",
+            f"Again: `python -m scale_tests churn --nodes {scenario.nodes} --seed {scenario.seed} "
+            f"--synchronization {scenario.synchronization} --out DIRECTORY`. The same seed kills "
+            "the same pods; `churn.json` has samples.",
+        ]
 
     def _samples(self) -> list[dict[str, Any]]:
         """The time line, as JSON has it."""

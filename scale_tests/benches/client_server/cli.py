@@ -80,7 +80,8 @@ BENCH = Bench(
     measure=_run,
     report=report,
     draw=pictures.draw,
-    page=report.page,
+    quick="fewer clients",
+    text=report.text,
     options=lambda parser: parser.add_argument(
         "command", nargs="?", choices=("run", "report"), default="run"
     ),

@@ -12,8 +12,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from scale_tests.benches.client_server.experiment import Cell, Run
 from scale_tests.benches.client_server.figures import lasted, peak, run_of
 from scale_tests.measure import drawing, page
-from scale_tests.measure.drawing import legend_below, panels
-from scale_tests.measure.pictures import BLUE, GREEN, GREY, VERMILION
+from scale_tests.measure.drawing import BLUE, GREEN, GREY, VERMILION, legend_below, panels
 
 _PASSED = 1.2
 """The end of the zoomed picture, as a multiple of the duration of the run without bounds."""

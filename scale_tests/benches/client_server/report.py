@@ -25,16 +25,8 @@ from scale_tests.benches.client_server.figures import (
 )
 from scale_tests.host.units import GIB
 from scale_tests.measure.checks import Check, at_least, at_most
-from scale_tests.measure.columns import tabulated
-from scale_tests.measure.page import (
-    Page,
-    Picture,
-    Section,
-    Table,
-    hardware,
-    listed,
-    targets_section,
-)
+from scale_tests.measure.page import Table
+from scale_tests.measure.tables import tabulated
 
 MOST_GROWTH = 1.25
 """Growth of a bounded server's memory from the second quarter of a run to its last, at most."""
@@ -47,14 +39,33 @@ _BOUNDS = (
     "so that TCP holds back the sender. A lane holds at most 8 MiB. The channel is monotonic: a "
     "newer state replaces one that still waits in the lane. The kernel has 32 KiB at either end, "
     "as nothing replaces a state that waits there. A server reads only the last of the waiting "
-    "states of a client."
+    "states of a client. The run without bounds removes this from every node, and changes nothing "
+    f"else: the channel is not monotonic, and with `ERL_FLAGS` of `{NO_BOUNDS}` lanes and the "
+    "receiver accept every message and every state is read, as in the published system."
 )
 
-_NO_BOUNDS = (
-    "The run without bounds removes this from every node, and changes nothing else: the channel "
-    f"is not monotonic, and with `ERL_FLAGS` of `{NO_BOUNDS}` lanes and the receiver accept every "
-    "message and every state is read, as in the published system."
-)
+_RUNS: dict[str, Callable[[Cell], str]] = {
+    "run": lambda cell: run_of(cell).title,
+    "time compression": lambda cell: f"{cell['speedup']:g}",
+    "increments": lambda cell: f"{cell['increments_sum']:,}" if _ended(cell) else "-",
+    "per node": lambda cell: f"{cell['increments']:,}",
+    "joining, s": lambda cell: f"{cell['seconds_joining']:,.0f}",
+    "run, s": lambda cell: f"{lasted(cell):,.0f}",
+    "value": lambda cell: ", ".join(f"{v:,}" for v in cell.get("values", [])) or "-",
+    "different replicas": lambda cell: f"{cell['digests'] - 1}" if _ended(cell) else "-",
+    "payload, GiB": lambda cell: f"{cell['bytes_payload'] / GIB:.2f}" if _ended(cell) else "-",
+}
+
+_SERVERS: dict[str, Callable[[Cell], str]] = {
+    "run": lambda cell: run_of(cell).title,
+    "outcome": lambda cell: str(cell["outcome"]),
+    "settled, MiB": lambda cell: f"{settled(cell):,.0f}",
+    "peak, MiB": lambda cell: f"{peak(cell):,.0f}",
+    "limit, MiB": lambda cell: f"{cell['memory_limit']:,.0f}",
+    "growth": lambda cell: f"{growth(cell):.2f}",
+    "answered, %": lambda cell: f"{answered_percent(cell):.0f}",
+    "dropped": lambda cell: f"{dropped(cell):,}",
+}
 
 
 def checks(cells: Sequence[Cell]) -> list[Check]:
@@ -63,6 +74,7 @@ def checks(cells: Sequence[Cell]) -> list[Check]:
     bounded = [cell for cell in cells if cell["bounded"]]
     for cell in bounded:
         title, grown = run_of(cell).title, growth(cell)
+        name = f"{title}: growth of the server's memory, last over second quarter"
         found += [
             Check(
                 name=f"{title}: every node ends with the exact counter",
@@ -70,12 +82,7 @@ def checks(cells: Sequence[Cell]) -> list[Check]:
                 bar="finished",
                 ok=is_exact(cell),
             ),
-            at_most(
-                f"{title}: growth of the server's memory, last over second quarter",
-                grown,
-                MOST_GROWTH,
-                shown=round(grown, 2),
-            ),
+            at_most(name, grown, MOST_GROWTH, shown=round(grown, 2)),
         ]
     single = next((cell for cell in bounded if cell["servers"] == 1), None)
     for cell in cells:
@@ -87,45 +94,40 @@ def checks(cells: Sequence[Cell]) -> list[Check]:
 
 
 def tables(cells: Sequence[Cell]) -> dict[str, Table]:
-    """The runs in short, for the terminal."""
-    columns: dict[str, Callable[[Cell], str]] = {
-        "run": lambda cell: run_of(cell).title,
-        "time compression": lambda cell: f"{cell['speedup']:g}",
-        "outcome": lambda cell: str(cell["outcome"]),
-        "seconds": lambda cell: f"{lasted(cell):.0f}",
-        "peak MiB": lambda cell: f"{peak(cell):.0f}",
-        "growth": lambda cell: f"{growth(cell):.2f}",
-        "dropped": lambda cell: f"{dropped(cell):,}",
+    """The runs, and their servers."""
+    return {
+        "Runs": tabulated(
+            _RUNS,
+            cells,
+            "Nodes are processes of one machine (no pods). Increments are those of all nodes "
+            "together, and how often each counts in the mean. Joining is from the start of the "
+            "first node until the last has joined. Payload is what all nodes have sent of encoded "
+            "counters; it, the value and the replicas that differ are known of runs that came to "
+            "their end.",
+        ),
+        "Servers": tabulated(
+            _SERVERS,
+            cells,
+            "Memory of the largest server, as proportional set size; settled is the median of "
+            "the last quarter of the samples, growth that over the median of the second quarter. "
+            "Answered: the samples, a second apart or as long as answers take, at which every "
+            "server answered what it was asked over HTTP within five seconds. Dropped: messages "
+            "that were not delivered, above all states whose place in a lane a newer one took.",
+        ),
     }
-    title = "Client-server, nodes as processes of one machine (no pods)"
-    return {title: tabulated(list(columns.items()), cells)}
 
 
-def page(meta: Mapping[str, Any], cells: Sequence[Cell], drawn: Sequence[Picture]) -> Page:
-    """The page of some runs, of which there is at least one, with their pictures."""
+def text(meta: Mapping[str, Any], cells: Sequence[Cell]) -> list[str]:
+    """Paragraphs for the page of some runs, of which there is at least one."""
     planned = [Run(**run) for run in meta["config"]["runs"]]
-    caption = (
-        f"Time compression {cells[0]['speedup']:g}; nodes are processes. Growth is the median of "
-        "the last quarter of the samples over that of the second quarter."
+    run = planned[0]
+    missing = "; ".join(run.title for run in planned[len(cells) :])
+    settings = (
+        f"CLIENTS={run.clients} SPEEDUP={run.speedup:g} INCREMENTS={run.increments} "
+        f"SERVER_CPUS={run.server_cpus:g} MEMORY_LIMIT={run.memory_limit:g}"
     )
-    return Page(
-        title=f"Client-server, {cells[0]['clients']:,} clients, {meta['started'][:10]}",
-        sections=[
-            Section(text=_introduction(meta, cells[0])),
-            Section(title="How it ended", text=_endings(cells, planned), parts=[*drawn]),
-            targets_section(checks(cells), caption),
-            Section(title="Figures", parts=[_runs_table(cells), _servers_table(cells)]),
-            Section(title="What was removed", text=[_BOUNDS, _NO_BOUNDS]),
-            Section(title="Again", text=_again(meta, planned[0])),
-        ],
-    )
-
-
-def _introduction(meta: Mapping[str, Any], cell: Cell) -> list[str]:
-    run = run_of(cell)
+    quick = "QUICK=1 " if meta["quick"] else ""
     return [
-        f"{hardware(meta['machine'])}. {listed(meta['versions'])}."
-        + (" Shortened (`QUICK=1`)." if meta["quick"] else ""),
         "Nodes are processes of this one machine, not pods: each is a release as the image has it, "
         "on a loopback address of its own, with one scheduler. Each run has "
         f"{run.clients:,} clients, which are linked to one server each, and one server or four, "
@@ -137,76 +139,15 @@ def _introduction(meta: Mapping[str, Any], cell: Cell) -> list[str]:
         f"{run.speedup:g}. Each client sends its server a state of as many counters as there are "
         "nodes, so that the server's work grows with the square of the clients and with the time "
         "compression.",
+        *(f"{run_of(cell).title}: {ending(cell)}." for cell in cells),
+        *([f"Not run, or incomplete: {missing}."] if missing else []),
+        _BOUNDS,
+        f"Again: `{quick}{settings} make bench-client-server OUT=DIRECTORY`. `{meta['name']}.json` "
+        "has every sample; `python -m scale_tests client-server report --out DIRECTORY` writes "
+        "this page again from it.",
     ]
-
-
-def _endings(cells: Sequence[Cell], planned: Sequence[Run]) -> list[str]:
-    said = [f"{run_of(cell).title}: {ending(cell)}." for cell in cells]
-    if len(cells) < len(planned):
-        missing = "; ".join(run.title for run in planned[len(cells) :])
-        said.append(f"Not run, or incomplete: {missing}.")
-    return said
-
-
-def _runs_table(cells: Sequence[Cell]) -> Table:
-    columns: dict[str, Callable[[Cell], str]] = {
-        "run": lambda cell: run_of(cell).title,
-        "servers": lambda cell: f"{run_of(cell).servers}",
-        "clients": lambda cell: f"{run_of(cell).clients:,}",
-        "time compression": lambda cell: f"{run_of(cell).speedup:g}",
-        "bounds": lambda cell: "yes" if cell["bounded"] else "removed",
-        "increments": lambda cell: f"{cell['increments_sum']:,}" if _ended(cell) else "-",
-        "per node": lambda cell: f"{run_of(cell).increments:,}",
-        "joining, s": lambda cell: f"{cell['seconds_joining']:,.0f}",
-        "run, s": lambda cell: f"{lasted(cell):,.0f}",
-        "value": lambda cell: ", ".join(f"{v:,}" for v in cell.get("values", [])) or "-",
-        "different replicas": lambda cell: f"{cell['digests'] - 1}" if _ended(cell) else "-",
-        "payload, GiB": lambda cell: f"{cell['bytes_payload'] / GIB:.2f}" if _ended(cell) else "-",
-    }
-    return tabulated(
-        list(columns.items()),
-        cells,
-        "Increments are those of all nodes together, and how often each counts in the mean. "
-        "Joining is from the start of the first node until the last has joined. Payload is what "
-        "all nodes have sent of encoded counters; it, the value and the replicas that differ are "
-        "known of runs that came to their end.",
-    )
-
-
-def _servers_table(cells: Sequence[Cell]) -> Table:
-    columns: dict[str, Callable[[Cell], str]] = {
-        "run": lambda cell: run_of(cell).title,
-        "outcome": lambda cell: str(cell["outcome"]),
-        "median of the last quarter, MiB": lambda cell: f"{settled(cell):,.0f}",
-        "peak, MiB": lambda cell: f"{peak(cell):,.0f}",
-        "limit, MiB": lambda cell: f"{cell['memory_limit']:,.0f}",
-        "growth": lambda cell: f"{growth(cell):.2f}",
-        "answered, %": lambda cell: f"{answered_percent(cell):.0f}",
-        "dropped": lambda cell: f"{dropped(cell):,}",
-    }
-    return tabulated(
-        list(columns.items()),
-        cells,
-        "Memory of the largest server, as proportional set size. Answered: the samples, a second "
-        "apart or as long as answers take, at which every server answered what it was asked over "
-        "HTTP within five seconds. Dropped: messages that were not delivered, above all states "
-        "whose place in a lane a newer one took.",
-    )
 
 
 def _ended(cell: Cell) -> bool:
     """Whether the run is complete, and all nodes reported their values."""
     return "digests" in cell
-
-
-def _again(meta: Mapping[str, Any], run: Run) -> list[str]:
-    settings = (
-        f"CLIENTS={run.clients} SPEEDUP={run.speedup:g} INCREMENTS={run.increments} "
-        f"SERVER_CPUS={run.server_cpus:g} MEMORY_LIMIT={run.memory_limit:g}"
-    )
-    quick = "QUICK=1 " if meta["quick"] else ""
-    return [
-        f"`{quick}{settings} make bench-client-server OUT=DIRECTORY`. `{meta['name']}.json` has "
-        "every sample; `python -m scale_tests client-server report --out DIRECTORY` writes this "
-        "page again from it."
-    ]

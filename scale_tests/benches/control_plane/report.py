@@ -7,10 +7,9 @@ from collections.abc import Callable, Sequence
 from matplotlib.figure import Figure
 
 from scale_tests.measure.checks import Check, at_most
-from scale_tests.measure.drawing import Picture, panels
+from scale_tests.measure.drawing import BLUE, GREY, ORANGE, VERMILION, Picture, panels
 from scale_tests.measure.kwok.experiment import Cell, peak_mib, scenario_of
 from scale_tests.measure.page import Table
-from scale_tests.measure.pictures import BLUE, GREY, ORANGE, VERMILION
 
 MOST_BEYOND_LIMITS = 1.1
 """From apply to Ready in one large cluster: a multiple of the least time at the rate limits."""

@@ -15,7 +15,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from charts.tools.dashboards.files import Panel, Query
 from scale_tests.cluster.kube import Json
 from scale_tests.host.units import size
-from scale_tests.measure.pictures import BLUE, CYCLE
+from scale_tests.measure.drawing import BLUE, CYCLE
 
 STEP = 5.0
 """Seconds between the points of a line."""

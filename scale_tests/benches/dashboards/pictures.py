@@ -15,7 +15,7 @@ from charts.tools.dashboards.files import Panel, Query, panels, resolved
 from scale_tests.benches.dashboards.kinds import KINDS, LINES, STEP, write
 from scale_tests.cluster.kube import Json
 from scale_tests.cluster.monitoring.prometheus import Prometheus
-from scale_tests.measure.pictures import GREY, STYLE, save
+from scale_tests.measure.drawing import GREY, STYLE, save
 
 WIDTH, COLUMNS = 15.0, 24
 """Inches and columns of a picture."""

@@ -1,15 +1,13 @@
 """`python -m scale_tests deletion`: forms and deletes clusters under a node agent.
 
 Run by `make bench-deletion`, as the command of `scale_tests.cluster.agent`. A cell that is done is
-kept under build/results/deletion/cells and not measured again; remove the file to do so.
+kept in DIRECTORY/cells and not measured again; remove the file to do so.
 `QUICK=1` takes 64 nodes and three overlays.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-from pathlib import Path
 
 from scale_tests.benches.deletion import measure, plan, report
 from scale_tests.benches.deletion.measure import NAMESPACE, Cell
@@ -17,10 +15,8 @@ from scale_tests.benches.deletion.plan import Point
 from scale_tests.cluster import operator
 from scale_tests.cluster.kube import Cluster
 from scale_tests.cluster.removal import remove_namespace
-from scale_tests.host import files
 from scale_tests.measure import versions
 from scale_tests.measure.bench import Bench, Session
-from scale_tests.measure.document import RESULTS
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +36,7 @@ def _measure(session: Session) -> int:
     wanted = session.options
     points = plan.points(quick=session.quick, sizes=wanted.sizes, overlays=wanted.overlays)
     if wanted.report:
-        points = [point for point in points if _file(point).exists()]
+        points = [point for point in points if session.kept(point.slug)]
     cluster = Cluster(
         operator.ready_cluster(installed=wanted.installed or wanted.report).kubeconfig
     )
@@ -72,15 +68,9 @@ BENCH = Bench(
 main = BENCH.main
 
 
-def _file(point: Point) -> Path:
-    return RESULTS / "deletion" / "cells" / f"{point.slug}.json"
-
-
 def _cell(cluster: Cluster, point: Point, session: Session) -> Cell:
     """The figures of a cell that is done, or is done now."""
-    file = _file(point)
-    if file.exists():
-        done: Cell = json.loads(file.read_text())
+    if done := session.kept(point.slug):
         return done
     last = ""
 
@@ -90,7 +80,4 @@ def _cell(cluster: Cluster, point: Point, session: Session) -> Cell:
             last = line
             session.say(f"  {line}")
 
-    cell = measure.run(cluster, point, say)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    files.replace(file, json.dumps(cell, indent=1) + "\n")
-    return cell
+    return session.keep(point.slug, measure.run(cluster, point, say))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from scale_tests.benches.deletion.plan import LARGEST_MESH, SIZES
@@ -29,16 +30,11 @@ def checks(cells: Sequence[Cell]) -> list[Check]:
     for nodes in SIZES:
         own = [cell for cell in cells if cell["nodes"] == nodes]
         worst = max(own, key=share, default=None)
-        found.append(
-            at_most(
-                f"{nodes:,} nodes: CPU of the deletion over that of the formation, worst overlay",
-                share(worst) if worst else None,
-                SHARE_OF_FORMATION,
-                shown=f"{share(worst):.3f} ({worst['overlay']})" if worst else None,
-                also=_NONE_LEFT,
-                met=_none_left(own),
-            )
-        )
+        name = f"{nodes:,} nodes: CPU of the deletion over that of the formation, worst overlay"
+        value = share(worst) if worst else None
+        shown = f"{value:.3f} ({worst['overlay']})" if worst else None
+        limit = partial(at_most, shown=shown, also=_NONE_LEFT, met=_none_left(own))
+        found.append(limit(name, value, SHARE_OF_FORMATION))
     largest = [cell for cell in cells if cell["nodes"] == SIZES[-1]]
     return [
         *found,

@@ -13,8 +13,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from scale_tests.benches.demo.sample import Line, Sample, rates, replica_values, sent_bytes
 from scale_tests.host.units import size
 from scale_tests.measure import drawing, page
-from scale_tests.measure.drawing import Picture, legend_below
-from scale_tests.measure.pictures import BLUE, CYCLE, GREY, SKY, VERMILION
+from scale_tests.measure.drawing import BLUE, CYCLE, GREY, SKY, VERMILION, Picture, legend_below
 
 
 def draw(samples: Sequence[Sample], directory: Path, subtitle: str) -> list[page.Picture]:

@@ -84,7 +84,7 @@ def conclude(
         for sample in samples:
             file.write(json.dumps(asdict(sample)) + "\n")
     run = Report(manifest=manifest, samples=samples, versions=found)
-    return session.reported(run, draw=run.draw, page=run.page).conclude(
+    return session.reported(run).conclude(
         [{"seconds": s.seconds, **_cell(s)} for s in samples],
         versions=found,
         whole={"result": asdict(run.result)},

@@ -18,7 +18,7 @@ from matplotlib.ticker import NullLocator
 
 from scale_tests.benches.experiments.simulated import Simulated
 from scale_tests.measure.cells import Result
-from scale_tests.measure.pictures import COLOURS, GREY, HOLLOW
+from scale_tests.measure.drawing import COLOURS, GREY, HOLLOW
 
 Of = Callable[[Result], float | None]
 """A figure of a cell, where it is known."""

@@ -12,8 +12,7 @@ from scale_tests.benches.experiments.drawing import Material, Of, against_nodes,
 from scale_tests.host.units import GIB, MIB
 from scale_tests.measure import synchronization
 from scale_tests.measure.cells import Component, Member
-from scale_tests.measure.drawing import Picture, legend_below, panels
-from scale_tests.measure.pictures import CYCLE, GREY
+from scale_tests.measure.drawing import CYCLE, GREY, Picture, legend_below, panels
 
 CDF_STEPS = 200
 """Steps of a distribution, at most: a page that holds it stays small."""

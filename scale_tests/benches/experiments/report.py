@@ -87,7 +87,7 @@ def conclude(session: Session, found: Report) -> int:
     session.options.out = found.directory
     started = min(datetime.fromisoformat(cell.started) for cell in results)
     session = replace(session, started=started, quick=experiment.quick)
-    return session.reported(found, draw=found.draw, page=found.page).conclude(
+    return session.reported(found).conclude(
         [cell.brief() for cell in results] + [cell.json() for cell in found.simulated],
         versions=provenance.versions(results),
         config=experiment.model_dump(by_alias=True, mode="json"),

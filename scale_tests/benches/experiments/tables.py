@@ -11,8 +11,8 @@ from scale_tests.benches.experiments.simulated import Simulated
 from scale_tests.host.units import GIB, MIB, seconds
 from scale_tests.measure import synchronization
 from scale_tests.measure.cells import Rest, Result
-from scale_tests.measure.columns import Column, tabulated
 from scale_tests.measure.page import Table
+from scale_tests.measure.tables import Column, tabulated
 
 Cell = Result | Simulated
 

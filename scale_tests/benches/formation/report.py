@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from matplotlib.figure import Figure
 
 from scale_tests.benches.formation.experiments import Cell
-from scale_tests.measure.checks import Check, at_most
-from scale_tests.measure.drawing import Picture
+from scale_tests.measure.checks import Check, at_most, every
+from scale_tests.measure.drawing import BLUE, GREY, VERMILION, Picture
 from scale_tests.measure.page import Table
-from scale_tests.measure.pictures import BLUE, GREY, VERMILION
-from scale_tests.measure.spread import Spread
+from scale_tests.measure.spread import Spread, having
 
 LANES_SECONDS = 1.0
 FROZEN_SECONDS = 15.0
@@ -24,31 +23,18 @@ not converge. OTP 25, one virtual machine per node, another machine of two cores
 def checks(cells: Sequence[Cell]) -> list[Check]:
     """The targets of the measured figures."""
     found = []
-    if runs := _of(cells, "formation"):
-        whole = sum(cell["whole"] for cell in runs)
-        found.append(
-            Check(
-                name=f"{runs[0]['nodes']} nodes at once: one component, all links symmetric",
-                value=f"{whole} of {len(runs)} runs",
-                bar="all",
-                ok=whole == len(runs),
-            )
-        )
-    if meshes := _of(cells, "mesh"):
+    if runs := having(cells, experiment="formation"):
+        name = f"{runs[0]['nodes']} nodes at once: one component, all links symmetric"
+        found.append(every(name, [cell["whole"] for cell in runs], "runs"))
+    if meshes := having(cells, experiment="mesh"):
         first, last = meshes[0], meshes[-1]
         growth = _per_link(last) / _per_link(first)
-        found.append(
-            at_most(
-                f"processor time a link, mesh of {last['nodes']} over {first['nodes']}",
-                growth,
-                1,
-                shown=f"{growth:.2f}",
-                met=all(cell["whole"] for cell in meshes),
-            )
-        )
-    frozen = [c for c in _of(cells, "failure") if c["failure"] == "frozen"]
+        name = f"processor time a link, mesh of {last['nodes']} over {first['nodes']}"
+        whole = all(cell["whole"] for cell in meshes)
+        found.append(at_most(name, growth, 1, shown=f"{growth:.2f}", met=whole))
+    frozen = having(cells, experiment="failure", failure="frozen")
     for slow, name, limit in (
-        (_of(cells, "lanes"), "until {parallelism} lanes are up", LANES_SECONDS),
+        (having(cells, experiment="lanes"), "until {parallelism} lanes are up", LANES_SECONDS),
         (frozen, "until a frozen node is noticed by all", FROZEN_SECONDS),
     ):
         if slow:
@@ -61,7 +47,7 @@ def checks(cells: Sequence[Cell]) -> list[Check]:
 def tables(cells: Sequence[Cell]) -> dict[str, Table]:
     """Medians with their spread."""
     rows = []
-    if runs := _of(cells, "formation"):
+    if runs := having(cells, experiment="formation"):
         per_node = str(Spread.of(c["cpu_seconds"] / c["nodes"] for c in runs))
         rows += [
             (f"{runs[0]['nodes']} nodes at once to one component, s", _seconds(runs)),
@@ -73,48 +59,39 @@ def tables(cells: Sequence[Cell]) -> dict[str, Table]:
             f"{cell['seconds']:.1f} s, {cell['cpu_seconds']:.1f} s of processor time, "
             f"{1000 * _per_link(cell):.0f} ms a link",
         )
-        for cell in _of(cells, "mesh")
+        for cell in having(cells, experiment="mesh")
     ]
-    if openings := _of(cells, "lanes"):
+    if openings := having(cells, experiment="lanes"):
         rows.append((f"{openings[0]['parallelism']} lanes up, s", _seconds(openings)))
     for kind in ("killed", "frozen"):
-        if of_kind := [c for c in _of(cells, "failure") if c["failure"] == kind]:
+        if of_kind := having(cells, experiment="failure", failure=kind):
             rows.append((f"a {kind} node noticed by all, s", _seconds(of_kind)))
     return {"Formation and failure, one virtual machine per node": Table(head=("", ""), rows=rows)}
 
 
 def _plot(figure: Figure, cells: Sequence[Cell]) -> bool:
     """Processor time against nodes of a full mesh."""
-    meshes = _of(cells, "mesh")
+    meshes = having(cells, experiment="mesh")
     if not meshes:
         return False
     axes = figure.subplots()
     sizes = [cell["nodes"] for cell in meshes]
     seconds = [cell["cpu_seconds"] for cell in meshes]
     axes.loglog(sizes, seconds, "o-", color=BLUE, label="this runtime")
-    axes.loglog(
-        list(UPSTREAM_MESH),
-        list(UPSTREAM_MESH.values()),
-        "s--",
-        color=VERMILION,
-        markerfacecolor="none",
-        label="Partisan 5.0.3 (did not form 24)",
-    )
+    upstream = zip(*UPSTREAM_MESH.items(), strict=True)
+    label = "Partisan 5.0.3 (did not form 24)"
+    axes.loglog(*upstream, "s--", color=VERMILION, markerfacecolor="none", label=label)
     slope = [seconds[0] * cell["links"] / meshes[0]["links"] for cell in meshes]
     axes.loglog(sizes, slope, ":", color=GREY, label="as the number of links")
     axes.set_xticks(sizes, [str(size) for size in sizes], minor=False)
     axes.set_xticks([], minor=True)
-    axes.set_xlabel("nodes in a full mesh, all started at once")
-    axes.set_ylabel("processor time until formed, s")
+    axes.set(xlabel="nodes in a full mesh, all started at once")
+    axes.set(ylabel="processor time until formed, s")
     axes.legend()
     return True
 
 
 PICTURE = Picture(name="mesh", title="Processor time to form a full mesh", plot=_plot)
-
-
-def _of(cells: Sequence[Cell], experiment: str) -> list[Cell]:
-    return [cell for cell in cells if cell["experiment"] == experiment]
 
 
 def _per_link(cell: Cell) -> float:

@@ -6,18 +6,16 @@ anew for every pair; the order within a pair alternates.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from scale_tests import otp
 from scale_tests.host import revision
 from scale_tests.host.commands import ROOT, CommandError, capture
-from scale_tests.measure import emulator
-
-Cell = dict[str, Any]
+from scale_tests.host.wire import Host, Wire
+from scale_tests.measure import emulator, systems
+from scale_tests.measure.spread import Cell
+from scale_tests.measure.systems import Job, Settings, System
 
 FAULTS = "erlang_node/apps/partisan/src/fault/partisan_fault.erl"
 """The language of faults, which came before their injection."""
@@ -25,23 +23,18 @@ FAULTS = "erlang_node/apps/partisan/src/fault/partisan_fault.erl"
 REPETITIONS = 12
 """Short measurements of each kind in a pair; the least disturbed counts."""
 
-_DIRECTORY = ROOT / "build" / "interposition"
-_ADDRESSES = ("127.0.7.1", "127.0.7.2")
-
-_DISPATCH = "experiment => dispatch, connections => 16, destinations => 16"
-_THROUGHPUT = (
-    "experiment => throughput, channel => lanes_1, payload => 1024, pairs => 16, "
-    "affinity => true, milliseconds => 150"
+LOOPBACK = Wire(
+    rtt_ms=0,
+    congestion="kernel's own",
+    hosts=tuple(Host(ip=f"127.0.7.{number}", command=()) for number in (1, 2)),
 )
+_DIRECTORY = ROOT / "build" / "interposition"
 
-
-@dataclass(frozen=True, kw_only=True)
-class System:
-    """A built revision: `base`, or `present` for the checkout."""
-
-    name: str
-    commit: str
-    paths: tuple[str, ...]
+_DISPATCH: Settings = {"experiment": "dispatch", "connections": 16, "destinations": 16}
+_THROUGHPUT: Settings = {
+    **{"experiment": "throughput", "channel": "lanes_1", "payload": 1024, "pairs": 16},
+    **{"affinity": True, "milliseconds": 150},
+}
 
 
 def before_interposition() -> str:
@@ -55,41 +48,25 @@ def before_interposition() -> str:
 
 def measure(base: str, count: int, say: Callable[[str], None]) -> list[Cell]:
     """The cells of so many pairs. Raises CommandError."""
-    systems = _systems(base)
+    both, commits = _systems(base)
     cells = []
     for pair in range(1, count + 1):
-        own = [cell | {"pair": pair} for cell in _run(systems if pair % 2 else systems[::-1])]
+        found = _run(both if pair % 2 else both[::-1], commits)
+        own = [cell | {"pair": pair} for cell in found]
         say(f"pair {pair}: {_figures(own)}")
         cells += own
     return cells
 
 
-def plan(systems: Sequence[System]) -> str:
-    """The plan of a pair as the Erlang side reads it: one term. The base has no rules to set."""
-    hosts = ", ".join(f"#{{ip => {{{ip.replace('.', ',')}}}, command => []}}" for ip in _ADDRESSES)
-    described = ",\n    ".join(
-        f"{system.name} => #{{module => bench_ours, arguments => [], environment => [], "
-        f"paths => {emulator.term(system.paths)}}}"
-        for system in systems
-    )
-    kinds = [
-        (system.name, kind)
-        for kind in (f"{_DISPATCH}, rules => 0", _THROUGHPUT)
-        for system in systems
-    ]
-    kinds.append(("present", f"{_DISPATCH}, rules => 1"))
-    cells = ",\n    ".join(
-        f"#{{system => {name}, {kind}, repetition => {number}}}"
+def jobs(both: Sequence[System]) -> list[Job]:
+    """The measurements of a pair. The base has no rules to set."""
+    kinds = [(s, kind) for kind in (_DISPATCH | {"rules": 0}, _THROUGHPUT) for s in both]
+    kinds += [(s, _DISPATCH | {"rules": 1}) for s in both if s.name == "present"]
+    return [
+        Job(system=system, settings=kind, repetition=number)
         for number in range(1, REPETITIONS + 1)
-        for name, kind in kinds
-    )
-    return f"""\
-#{{hosts => [{hosts}],
-  systems => #{{
-    {described}}},
-  cells => [
-    {cells}]}}.
-"""
+        for system, kind in kinds
+    ]
 
 
 def metric(cell: Cell) -> str:
@@ -99,7 +76,13 @@ def metric(cell: Cell) -> str:
     return "dispatch with one rule" if cell["rules"] else "dispatch"
 
 
-def _systems(base: str) -> tuple[System, System]:
+def system(name: str, paths: Sequence[str]) -> System:
+    """A built revision: `base`, or `present` for the checkout."""
+    return System(name=name, module="bench_ours", flags=emulator.STOCK, paths=tuple(paths))
+
+
+def _systems(base: str) -> tuple[tuple[System, System], dict[str, str]]:
+    """Both revisions, and their commits."""
     otp.compile_runtime()
     build = emulator.build()
     runtime = revision.unpack(base, _DIRECTORY) / otp.RUNTIME.relative_to(ROOT)
@@ -109,20 +92,16 @@ def _systems(base: str) -> tuple[System, System]:
     present = _paths(build)
     bench = [path for path in present if path.endswith("/bench/ebin")]
     others = [path for path in _paths(base_build) if not path.endswith("/bench/ebin")]
-    return (
-        System(name="base", commit=base, paths=(*others, *bench)),
-        System(name="present", commit=described, paths=present),
-    )
+    both = (system("base", [*others, *bench]), system("present", present))
+    return both, {"base": base, "present": described}
 
 
 def _paths(build: Path) -> tuple[str, ...]:
     return tuple(sorted(str(path) for path in build.glob("default/lib/*/ebin")))
 
 
-def _run(systems: Sequence[System]) -> Iterator[Cell]:
-    commits = {system.name: system.commit for system in systems}
-    for line in emulator.lines("bench_driver", plan(systems)):
-        cell = json.loads(line)
+def _run(both: Sequence[System], commits: Mapping[str, str]) -> Iterator[Cell]:
+    for cell in systems.run(LOOPBACK, jobs(both)):
         yield cell | {"commit": commits[cell["system"]], "metric": metric(cell)}
 
 

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from scale_tests.benches.joining import measure, report
 from scale_tests.benches.joining.measure import CLUSTER, NAMESPACE
-from scale_tests.benches.joining.report import Cell
 from scale_tests.cluster import operator
 from scale_tests.cluster.footprints import footprints
 from scale_tests.cluster.kube import Cluster
 from scale_tests.cluster.nodes import read_nodes
 from scale_tests.cluster.removal import remove_cluster, start_over
 from scale_tests.measure import versions
-from scale_tests.measure.bench import Bench, Session
+from scale_tests.measure.bench import Bench, Cell, Session
 
 NODES = 32
 

@@ -4,35 +4,25 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
-from typing import Any
 
 from scale_tests.host.units import MIB
 from scale_tests.measure.checks import Check, at_most, equal
 from scale_tests.measure.page import Table
-from scale_tests.measure.spread import Spread
+from scale_tests.measure.spread import Cell, Spread, having
 
 MORE_THAN_THE_RUNTIME = 5.0
 """Seconds that joining may take in addition to the start of the same pods without an overlay."""
 
-Cell = dict[str, Any]
-
 
 def checks(cells: Sequence[Cell]) -> list[Check]:
     """The targets."""
-    starts = _of(cells, "start")
+    starts = having(cells, figure="start")
     beyond = statistics.median(c["cluster_seconds"] - c["baseline_seconds"] for c in starts)
+    name = "seconds from apply to joined beyond what bare pods take"
+    writes = sum(cell["writes"] for cell in having(cells, figure="operator_at_rest"))
     return [
-        at_most(
-            "seconds from apply to joined beyond what bare pods take",
-            beyond,
-            MORE_THAN_THE_RUNTIME,
-            shown=round(beyond, 2),
-        ),
-        equal(
-            "writes of the operator while nothing happens",
-            sum(cell["writes"] for cell in _of(cells, "operator_at_rest")),
-            0,
-        ),
+        at_most(name, beyond, MORE_THAN_THE_RUNTIME, shown=round(beyond, 2)),
+        equal("writes of the operator while nothing happens", writes, 0),
     ]
 
 
@@ -40,9 +30,9 @@ def tables(cells: Sequence[Cell]) -> dict[str, Table]:
     """Medians, with their spread where there are repetitions."""
 
     def of(figure: str, key: str) -> str:
-        return str(Spread.of(cell[key] for cell in _of(cells, figure)))
+        return str(Spread.of(cell[key] for cell in having(cells, figure=figure)))
 
-    (rest,) = _of(cells, "operator_at_rest")
+    (rest,) = having(cells, figure="operator_at_rest")
     rows = [
         ("apply to all bare pods running, s", of("start", "baseline_seconds")),
         ("apply to all nodes ready and joined, s", of("start", "cluster_seconds")),
@@ -52,7 +42,7 @@ def tables(cells: Sequence[Cell]) -> dict[str, Table]:
             f"{rest['reads']} reads, {rest['writes']} writes",
         ),
     ]
-    if nodes := _of(cells, "footprint"):
+    if nodes := having(cells, figure="footprint"):
 
         def median(key: str) -> float:
             return float(statistics.median(node[key] for node in nodes))
@@ -63,7 +53,3 @@ def tables(cells: Sequence[Cell]) -> dict[str, Table]:
             ("processor time of a node until all had joined, s", f"{median('cpu_seconds'):.2f}"),
         ]
     return {"Joining": Table(head=("", ""), rows=rows)}
-
-
-def _of(cells: Sequence[Cell], figure: str) -> list[Cell]:
-    return [cell for cell in cells if cell["figure"] == figure]

@@ -8,16 +8,13 @@ sizes and says so in the result. Needs root for the memory of nodes.
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 
 from scale_tests import otp
 from scale_tests.benches.mesh import report, systems
 from scale_tests.benches.mesh.systems import SYSTEMS, Cell, System
 from scale_tests.cluster.fleet import build_release
-from scale_tests.host import files
 from scale_tests.measure import drawing, versions
 from scale_tests.measure.bench import Bench, Session, add_names
 
@@ -50,8 +47,10 @@ def measure(session: Session) -> int:
     otp.compile_runtime()
     for system, done in kept.items():
         while (nodes := systems.next_size(done, sizes)) is not None:
-            done.append(systems.measure(system, release, nodes, tick))
-            _keep(session, system, done[-1])
+            cell = systems.measure(system, release, nodes, tick)
+            done.append(session.keep(_slug(session, system, nodes), cell))
+            outcome = f"held for {cell['held_s']:.0f} s" if cell["held"] else cell["ended_by"]
+            session.say(f"{system.slug}, {nodes} nodes: {outcome}")
     cells = [cell for done in kept.values() for cell in done]
     return session.conclude(
         cells,
@@ -69,26 +68,14 @@ def _kept(session: Session, system: System, sizes: Sequence[int]) -> list[Cell]:
     """The cells of a system that are done, in their order."""
     done: list[Cell] = []
     while (nodes := systems.next_size(done, sizes)) is not None:
-        file = _file(session, system, nodes)
-        if not file.exists():
+        if (cell := session.kept(_slug(session, system, nodes))) is None:
             break
-        done.append(json.loads(file.read_text()))
+        done.append(cell)
     return done
 
 
-def _keep(session: Session, system: System, cell: Cell) -> None:
-    session.say(
-        f"{system.slug}, {cell['nodes']} nodes: "
-        + (f"held for {cell['held_s']:.0f} s" if cell["held"] else f"no: {cell['ended_by']}")
-    )
-    file = _file(session, system, cell["nodes"])
-    file.parent.mkdir(parents=True, exist_ok=True)
-    files.replace(file, json.dumps(cell, indent=1) + "\n")
-
-
-def _file(session: Session, system: System, nodes: int) -> Path:
-    kind = "quick" if session.quick else "full"
-    return session.directory / "cells" / f"{system.slug}-{nodes}-{kind}.json"
+def _slug(session: Session, system: System, nodes: int) -> str:
+    return f"{system.slug}-{nodes}-{'quick' if session.quick else 'full'}"
 
 
 BENCH = Bench(

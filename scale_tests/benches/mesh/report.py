@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from scale_tests.benches.mesh.systems import Cell
 from scale_tests.measure.checks import Check
-from scale_tests.measure.drawing import Picture
+from scale_tests.measure.drawing import Picture, panels
 from scale_tests.measure.page import Table
 
 TIMES = 10
@@ -62,26 +62,22 @@ def held(cells: Sequence[Cell], label: str) -> int:
 
 def _plot(figure: Figure, cells: Sequence[Cell]) -> bool:
     """Processor time and memory of a node against nodes."""
-    panels = figure.subplots(1, 2)
-    for axes, key, title in (
-        (panels[0], "cpu_s_per_node", "processor time of a node, s"),
-        (panels[1], "memory_mb_per_node", "memory of a node, MB"),
-    ):
+    titles = {
+        "cpu_s_per_node": "processor time of a node, s",
+        "memory_mb_per_node": "memory of a node, MB",
+    }
+    for axes, (key, title) in zip(panels(figure, 2), titles.items(), strict=True):
         for label in _labels(cells):
             points = [cell for cell in _of(cells, label) if cell["held"]]
             style = "o-" if _is_ours(label) else "s--"
             axes.loglog([c["nodes"] for c in points], [c[key] for c in points], style, label=label)
-        axes.set_xlabel("nodes")
-        axes.set_ylabel(title)
-    panels[0].legend(fontsize=8)
+        axes.set(xlabel="nodes", ylabel=title)
+    figure.axes[0].legend(fontsize=8)
     return bool(cells)
 
 
 PICTURE = Picture(
-    name="mesh",
-    title="Clusters that formed and held, by size",
-    plot=_plot,
-    size=(10, 4.5),
+    name="mesh", title="Clusters that formed and held, by size", plot=_plot, size=(10, 4.5)
 )
 
 

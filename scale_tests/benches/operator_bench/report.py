@@ -9,10 +9,9 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from scale_tests.measure.checks import Check, at_most, equal
-from scale_tests.measure.drawing import Picture
+from scale_tests.measure.drawing import BLUE, VERMILION, Picture
 from scale_tests.measure.kwok.experiment import Cell, peak_mib, scenario_of
 from scale_tests.measure.page import Table
-from scale_tests.measure.pictures import BLUE, VERMILION
 
 MOST_MEMORY_MIB = 250
 MOST_RECONCILE_SECONDS = 1.0

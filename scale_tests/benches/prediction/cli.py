@@ -53,7 +53,7 @@ def _measure(session: Session) -> int:
 
 def conclude(session: Session, run: report.Run) -> int:
     """Writes all of a run; returns the exit status."""
-    return session.reported(run, draw=run.draw, page=run.page).conclude(
+    return session.reported(run).conclude(
         [comparison.json() for comparison in run.comparisons],
         versions=run.cells.whole[-1].versions,
         config={"cells": [source.name for source in run.sources]},

@@ -11,8 +11,7 @@ from matplotlib.ticker import FormatStrFormatter, LogLocator, NullLocator
 
 from scale_tests.benches.prediction.compare import HELD, MOST_PERCENT, Comparison
 from scale_tests.measure import drawing, page
-from scale_tests.measure.drawing import Picture, panels
-from scale_tests.measure.pictures import COLOURS, GREY
+from scale_tests.measure.drawing import COLOURS, GREY, Picture, panels
 
 UNITS = {"bytes": ("MB", 1e6), "s": ("s", 1.0)}
 """The drawn units of figures: the unit, and how many of theirs it is."""

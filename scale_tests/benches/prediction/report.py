@@ -20,8 +20,8 @@ from scale_tests.benches.prediction.compare import (
 from scale_tests.host.commands import relative
 from scale_tests.measure.cells import SLOW, Result
 from scale_tests.measure.checks import Check
-from scale_tests.measure.columns import Column, tabulated
 from scale_tests.measure.page import Page, Picture, Section, Table, bars_table, hardware, listed
+from scale_tests.measure.tables import Column, tabulated
 
 FIGURE: tuple[Column[Figure], ...] = (
     ("figure", lambda figure: figure.name + (" *" if figure.held else "")),

@@ -10,8 +10,18 @@ from matplotlib.figure import Figure
 
 from scale_tests.benches.reply import figures
 from scale_tests.benches.reply.figures import INLINE, MINIMAL, Way
-from scale_tests.measure.drawing import Picture, legend_below, panels
-from scale_tests.measure.pictures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION
+from scale_tests.measure.drawing import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PURPLE,
+    SKY,
+    VERMILION,
+    Picture,
+    legend_below,
+    panels,
+)
 
 Cell = dict[str, Any]
 

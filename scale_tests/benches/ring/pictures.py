@@ -4,39 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 from matplotlib.figure import Figure
 
 from scale_tests.benches.ring import report
-from scale_tests.benches.ring.plan import KB, LANES, MB, MOST, WINDOW
-from scale_tests.measure.drawing import Picture, legend_below, panels
-from scale_tests.measure.pictures import BLUE, GREEN, GREY, ORANGE, VERMILION
-
-Cell = dict[str, Any]
+from scale_tests.benches.ring.plan import MOST, WINDOW
+from scale_tests.measure.drawing import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    VERMILION,
+    Picture,
+    legend_below,
+    panels,
+)
+from scale_tests.measure.spread import KB, MB, Cell, having, payload
 
 
 def _ratios(service: str, figure: Figure, cells: Sequence[Cell]) -> bool:
     """Operations over those of Distributed Erlang against actors, a panel for each line."""
     own = [
-        cell for cell in cells if cell["service"] == service and cell["values"] in (None, "cold")
+        cell
+        for cell in having(cells, service=service, overlay="full_mesh")
+        if (cell["values"], cell["reads"], cell["storage_ms"])
+        in ((None, None, None), ("cold", "full", 1))
     ]
-    own = [cell for cell in own if cell["reads"] in (None, "full")]
-    own = [c for c in own if c["storage_ms"] in (None, 1) and c["overlay"] == "full_mesh"]
     places = [(rtt, size) for rtt in (1, 20) for size in (512 * KB, 8 * MB)]
     if not own:
         return False
     for axes, (rtt, size) in zip(panels(figure, len(places)), places, strict=True):
-        here = [cell for cell in own if (cell["rtt_ms"], cell["payload"]) == (rtt, size)]
+        here = having(own, rtt_ms=rtt, payload=size)
         for window, style in (("default", "-"), (WINDOW, "--")):
             for system, name, colour in (("ours", "this runtime", BLUE), ("raw", "raw", GREY)):
                 curve = []
                 for actors in sorted({cell["actors"] for cell in here}):
-                    at = [c for c in here if (c["window"], c["actors"]) == (window, actors)]
-                    found = report.ratio(
-                        report.select(at, system, LANES), report.select(at, "disterl")
-                    )
-                    if found:
+                    at = having(here, window=window, actors=actors)
+                    own_system, disterl = (report.select(at, s) for s in (system, "disterl"))
+                    if found := report.ratio(own_system, disterl):
                         curve.append((actors, found.median))
                 if curve:
                     windows = "default windows" if window == "default" else "256 KiB windows"
@@ -48,9 +53,8 @@ def _ratios(service: str, figure: Figure, cells: Sequence[Cell]) -> bool:
             axes.plot(MOST, target, "_", color=GREEN, markersize=16, label="target")
         axes.axhline(1, color=VERMILION, linewidth=1, label="Distributed Erlang")
         axes.set_xscale("log", base=2)
-        axes.set_yscale("log")
-        axes.set_xlabel("actors a node")
-        axes.set_title(f"{'8 MB' if size == 8 * MB else '512 KB'}, RTT {rtt} ms", loc="left")
+        axes.set(yscale="log", xlabel="actors a node")
+        axes.set_title(f"{payload(size)}, RTT {rtt} ms", loc="left")
     figure.axes[0].set_ylabel("operations over those of\nDistributed Erlang in the same run")
     legend_below(figure)
     return True

@@ -8,10 +8,9 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from scale_tests.measure.spread import KB, MB
 from scale_tests.measure.systems import DISTERL, OURS, RAW, Job, Settings, System
 
-KB = 1024
-MB = 1024 * KB
 PAYLOADS = (512 * KB, 8 * MB)
 ACTORS = (16, 32, 64, 128)
 MOST = ACTORS[-1]

@@ -6,18 +6,11 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from scale_tests.benches.ring.plan import KB, LANES, MB, MOST, SYSTEMS, WINDOW
+from scale_tests.benches.ring.plan import LANES, MOST, SYSTEMS, WINDOW
+from scale_tests.measure import spread
 from scale_tests.measure.checks import Check, at_least
-from scale_tests.measure.page import (
-    Page,
-    Picture,
-    Section,
-    Table,
-    circumstances,
-    run_title,
-    targets_section,
-)
-from scale_tests.measure.spread import Spread, short
+from scale_tests.measure.page import Table
+from scale_tests.measure.spread import KB, MB, Spread, having, medians, payload, short
 
 Cell = dict[str, Any]
 Point = tuple[Any, ...]
@@ -70,9 +63,8 @@ def points(cells: Sequence[Cell]) -> dict[Point, list[Cell]]:
 
 def select(cells: Sequence[Cell], system: str, lanes: int = LANES, channels: int = 0) -> list[Cell]:
     """The repetitions of a system at a point, in order; Distributed Erlang's at any of lanes."""
-    wanted = (1, 0) if system == "disterl" else (lanes, channels)
-    found = [c for c in cells if c["system"] == system and (c["lanes"], c["channels"]) == wanted]
-    return sorted(found, key=lambda cell: int(cell["repetition"]))
+    lanes, channels = (1, 0) if system == "disterl" else (lanes, channels)
+    return having(cells, system=system, lanes=lanes, channels=channels)
 
 
 def ratio(over: Sequence[Cell], under: Sequence[Cell]) -> Spread | None:
@@ -80,8 +72,7 @@ def ratio(over: Sequence[Cell], under: Sequence[Cell]) -> Spread | None:
 
     A system that completes nothing counts as half an operation in its time.
     """
-    pairs = list(zip(over, under, strict=False))
-    return Spread.of(_rate(a) / _rate(b) for a, b in pairs) if pairs else None
+    return spread.ratio(over, under, _rate)
 
 
 def _rate(cell: Cell) -> float:
@@ -164,13 +155,13 @@ def _table(cells: Sequence[Cell], service: str) -> Table:
             is_published = published and at["actors"] == MOST and LANES in (lanes, channels)
             rows.append(
                 [
-                    *(_size(at[key]) if key == "payload" else str(at[key]) for key in where),
+                    *(payload(at[key]) if key == "payload" else str(at[key]) for key in where),
                     *([str(lanes), str(channels or "-")] if service == "ack" else []),
                     f"{published:g}" if is_published else "-",
                     *(str(ratio(ours, other) or "-") for other in (others, raw)),
-                    *(_medians(trio, key) for key in ("ops_per_s", "p50_ms", "p99_ms", "cpu_s")),
+                    *(medians(trio, key) for key in ("ops_per_s", "p50_ms", "p99_ms", "cpu_s")),
                     *(
-                        [_medians(trio, "found"), _medians(trio, "timeouts")]
+                        [medians(trio, "found"), medians(trio, "timeouts")]
                         if service == "kvs"
                         else []
                     ),
@@ -179,20 +170,14 @@ def _table(cells: Sequence[Cell], service: str) -> Table:
     return Table(head=head, rows=rows)
 
 
-def page(meta: Mapping[str, Any], cells: Sequence[Cell], drawn: Sequence[Picture]) -> Page:
-    """The page of a run."""
-    extent = "" if meta.get("complete", True) else " **Not complete: some cells are not done.**"
-    text = f"{circumstances(meta, quick='fewer points and repetitions')}{extent}"
-    order = "Figures of several systems: this runtime / Distributed Erlang / raw sockets."
-    return Page(
-        title=run_title("make bench-ring", meta),
-        sections=[
-            Section(text=[text, order], parts=drawn),
-            targets_section(checks(cells), "Medians, with the least and the largest value."),
-            Section(title="Windows", text=_windows(cells)),
-            *(Section(title=title, parts=[table]) for title, table in tables(cells).items()),
-        ],
-    )
+def text(meta: Mapping[str, Any], cells: Sequence[Cell]) -> list[str]:
+    """Paragraphs for the page of a run."""
+    return [
+        *([] if meta["complete"] else ["**Not complete: some cells are not done.**"]),
+        "Figures of several systems: this runtime / Distributed Erlang / raw sockets; medians, "
+        "with the least and the largest value.",
+        *_windows(cells),
+    ]
 
 
 def _windows(cells: Sequence[Cell]) -> list[str]:
@@ -227,13 +212,4 @@ def _where(at: Mapping[str, Any]) -> str:
     if at["values"]:
         parts += [at["values"], f"{at['reads']} reads", f"{at['storage_ms']} ms storage"]
     window = "default windows" if at["window"] == "default" else f"{at['window'] // KB} KiB windows"
-    return ", ".join([*parts, f"{at['rtt_ms']} ms", _size(at["payload"]), window])
-
-
-def _size(payload: int) -> str:
-    return f"{payload // MB} MB" if payload >= MB else f"{payload // KB} KB"
-
-
-def _medians(systems: Sequence[Sequence[Cell]], key: str) -> str:
-    values = [[float(c[key]) for c in cells if c[key] is not None] for cells in systems]
-    return " / ".join(short(statistics.median(found)) if found else "-" for found in values)
+    return ", ".join([*parts, f"{at['rtt_ms']} ms", payload(at["payload"]), window])

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
-from typing import Any
 
 from matplotlib.figure import Figure
 
 from scale_tests.benches.runtime import report
-from scale_tests.benches.runtime.plan import KB, MB
-from scale_tests.measure.drawing import Picture, legend_below, panels
-from scale_tests.measure.pictures import BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILION
-from scale_tests.measure.spread import Spread
-
-Cell = dict[str, Any]
+from scale_tests.measure.drawing import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PURPLE,
+    VERMILION,
+    Picture,
+    legend_below,
+    panels,
+)
+from scale_tests.measure.spread import KB, MB, Cell, Spread, having, payload
 
 PUBLISHED = {(1.0, 512 * KB): 1.9, (20.0, 512 * KB): 13.4, (1.0, 8 * MB): 3.7}
 """Throughput over that of Distributed Erlang as Partisan's authors published it, with 128 pairs and
@@ -50,9 +55,8 @@ def _microbenchmarks(figure: Figure, cells: Sequence[Cell]) -> bool:
         axes.plot(128, PUBLISHED[place], "*", color=ORANGE, markersize=13, label="published")
         axes.axhline(1, color=VERMILION, linewidth=1, label="Distributed Erlang")
         axes.set_xscale("log", base=2)
-        axes.set_xlabel("pairs of processes")
-        axes.set_ylim(bottom=0)
-        axes.set_title(f"{report.size(place[1])}, RTT {place[0]:g} ms", loc="left")
+        axes.set(xlabel="pairs of processes", ylim=(0, None))
+        axes.set_title(f"{payload(place[1])}, RTT {place[0]:g} ms", loc="left")
     figure.axes[0].set_ylabel("throughput over that of\nDistributed Erlang in the same run")
     legend_below(figure)
     return True
@@ -81,15 +85,11 @@ def _throughput(figure: Figure, cells: Sequence[Cell]) -> bool:
                 and point.lanes == lanes
                 and (found := report.select(cells, point, system))
             ]
-            axes.loglog(
-                [payload for payload, _ in shown],
-                [rate for _, rate in shown],
-                "o" + style,
-                color=_COLOURS[system],
-                label=f"{_NAMES[system]}, {lanes} {'lanes' if lanes > 1 else 'lane'}",
-            )
+            label = f"{_NAMES[system]}, {lanes} {'lanes' if lanes > 1 else 'lane'}"
+            points_shown = tuple(zip(*shown, strict=True)) or ((), ())
+            axes.loglog(*points_shown, "o" + style, color=_COLOURS[system], label=label)
         payloads = sorted({point.payload for point in points})
-        axes.set_xticks(payloads, [report.size(payload) for payload in payloads], rotation=30)
+        axes.set_xticks(payloads, [payload(size) for size in payloads], rotation=30)
         axes.set_xticks([], minor=True)
         axes.set_title(f"RTT {rtt_ms:g} ms", loc="left")
     figure.axes[0].set_ylabel(f"MB/s, {most} pairs")
@@ -128,7 +128,7 @@ def _head_of_line(figure: Figure, cells: Sequence[Cell]) -> bool:
 
 def _dispatch(figure: Figure, cells: Sequence[Cell]) -> bool:
     """The cost of a send for its caller against the number of connections."""
-    runs = report.of(cells, "dispatch")
+    runs = having(cells, experiment="dispatch")
     if not runs:
         return False
     axes = figure.subplots()
@@ -137,8 +137,7 @@ def _dispatch(figure: Figure, cells: Sequence[Cell]) -> bool:
         spreads = [
             Spread.of(
                 run["ns_per_send"]
-                for run in runs
-                if (run["connections"], run["destinations"]) == (count, few or count)
+                for run in having(runs, connections=count, destinations=few or count)
             )
             for count in counts
         ]
@@ -147,9 +146,7 @@ def _dispatch(figure: Figure, cells: Sequence[Cell]) -> bool:
             counts, [s.low for s in spreads], [s.high for s in spreads], color=colour, alpha=0.15
         )
     axes.set_xscale("log", base=2)
-    axes.set_ylim(bottom=0)
-    axes.set_xlabel("connections of the node")
-    axes.set_ylabel("ns a send, for the caller")
+    axes.set(xlabel="connections of the node", ylabel="ns a send, for the caller", ylim=(0, None))
     axes.legend()
     return True
 

@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 from scale_tests.measure.emulator import STOCK
+from scale_tests.measure.spread import KB, MB
 from scale_tests.measure.systems import DISTERL, OURS, RAW, Job, Settings, System
 
-KB = 1024
-MB = 1024 * KB
 BULK = 8 * MB
 PING = 100
 
@@ -193,12 +192,7 @@ def dispatch(chosen: Plan) -> list[Job]:
         {"experiment": "dispatch", "connections": connections, "destinations": destinations}
         for connections, destinations in points
     ]
-    return _repeated(OURS_CROWDED, settings, chosen.repetitions)
-
-
-def _repeated(system: System, settings: Sequence[Settings], repetitions: int) -> list[Job]:
     return [
-        Job(system=system, settings=own, repetition=repetition)
-        for repetition in range(repetitions)
-        for own in settings
+        Job(system=OURS_CROWDED, settings=own, repetition=repetition)
+        for repetition, own in product(range(chosen.repetitions), settings)
     ]

@@ -10,12 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from scale_tests.benches.runtime.plan import KB, MB
-from scale_tests.measure.checks import Check, at_most
+from scale_tests.measure import spread
+from scale_tests.measure.checks import Check, at_least, at_most
 from scale_tests.measure.page import Table
-from scale_tests.measure.spread import Spread, short
-
-Cell = dict[str, Any]
+from scale_tests.measure.spread import KB, Cell, Spread, having, medians, payload
+from scale_tests.measure.tables import Column, tabulated
 
 OF_RAW = 0.9
 OVER_DISTERL = 1.0
@@ -78,12 +77,9 @@ def select(
     cells: Sequence[Cell], point: Point, system: str, *, flags: str = "release", attempt: int = 0
 ) -> list[Cell]:
     """The repetitions of a system at a point, in order; Distributed Erlang's at any of lanes."""
-    wanted = {**vars(point), "system": system, "experiment": "throughput"}
-    wanted |= {"flags": flags, "attempt": attempt}
-    if system == "disterl":
-        wanted |= {"lanes": 1, "affinity": True}
-    found = [cell for cell in cells if all(cell.get(k) == v for k, v in wanted.items())]
-    return sorted(found, key=lambda cell: int(cell["repetition"]))
+    wanted = {**vars(point), **({"lanes": 1, "affinity": True} if system == "disterl" else {})}
+    wanted |= {"system": system, "flags": flags, "attempt": attempt}
+    return having(cells, experiment="throughput", **wanted)
 
 
 def ratio(
@@ -92,14 +88,13 @@ def ratio(
     figure: Callable[[Cell], float] = lambda cell: float(cell["mb_per_s"]),
 ) -> Spread | None:
     """The ratio of each repetition; None where one side was not measured."""
-    pairs = list(zip(over, under, strict=False))
-    return Spread.of(figure(a) / figure(b) for a, b in pairs) if pairs else None
+    return spread.ratio(over, under, figure)
 
 
 def points(cells: Sequence[Cell]) -> list[Point]:
     """The points at which our system was measured, in order."""
     keys = ("rtt_ms", "payload", "pairs", "lanes", "affinity", "congestion")
-    ours = [c for c in of(cells, "throughput") if c["system"] == "ours"]
+    ours = having(cells, experiment="throughput", system="ours")
     found = dict.fromkeys(Point(**{key: cell[key] for key in keys}) for cell in ours)
     return sorted(
         found,
@@ -145,38 +140,27 @@ def near_misses(cells: Sequence[Cell]) -> list[Target]:
 
 def checks(cells: Sequence[Cell]) -> list[Check]:
     """Whether the targets are met; by the second measurement where there is one."""
-    nodes = of(cells, None)[-1:]
-    return [
-        *(_check(target, cells) for target in targets(cells)),
-        *_dispatch_checks(of(cells, "dispatch")),
-        *(check for node in nodes for check in _footprint_checks(node)),
-    ]
-
-
-def _footprint_checks(node: Cell) -> list[Check]:
-    pss, seconds = node["pss_mib"], node["cpu_seconds_to_joined"]
-    return [
-        at_most(
-            f"PSS of an idle joined node, {node['processes']} of them, MiB",
-            pss,
-            PSS_MIB,
-            shown=f"{pss:.1f}",
-        ),
-        at_most(
-            "processor time of a node from boot to joined, s",
-            seconds,
-            BOOT_CPU_SECONDS,
-            shown=f"{seconds:.2f}",
-        ),
-    ]
+    found = [_check(target, cells) for target in targets(cells)]
+    found += _dispatch_checks(having(cells, experiment="dispatch", destinations=16))
+    for node in having(cells, experiment=None)[-1:]:
+        pss, seconds = node["pss_mib"], node["cpu_seconds_to_joined"]
+        name = f"PSS of an idle joined node, {node['processes']} of them, MiB"
+        found.append(at_most(name, pss, PSS_MIB, shown=f"{pss:.1f}"))
+        name = "processor time of a node from boot to joined, s"
+        found.append(at_most(name, seconds, BOOT_CPU_SECONDS, shown=f"{seconds:.2f}"))
+    return found
 
 
 def tables(cells: Sequence[Cell]) -> dict[str, Table]:
     """All tables that have rows, by their titles."""
-    sends = ("connections", "destinations")
-    weights = of(cells, None)
+    weights = having(cells, experiment=None)
+    sends: dict[tuple[str, str], list[float]] = {}
+    for run in having(cells, experiment="dispatch"):
+        key = (str(run["connections"]), str(run["destinations"]))
+        sends.setdefault(key, []).append(run["ns_per_send"])
+    parts = [part for weight in weights[-1:] for part in weight["parts_mib"].items()]
     found = {
-        "Throughput: ours / raw / disterl": throughput_table(cells),
+        "Throughput: ours / raw / disterl": _throughput_table(cells),
         "The release's flags, 16 lanes: throughput over that with stock flags": Table(
             head=("RTT", "payload", "ratio"), rows=flag_rows(cells)
         ),
@@ -185,23 +169,23 @@ def tables(cells: Sequence[Cell]) -> dict[str, Table]:
             rows=ping_rows(cells),
         ),
         "The cost of a send": Table(
-            head=(*sends, "ns"), rows=_medians(of(cells, "dispatch"), sends, "ns_per_send")
+            head=("connections", "destinations", "ns"),
+            rows=[[*key, f"{statistics.median(values):.0f}"] for key, values in sends.items()],
         ),
-        "Footprint, MiB": Table(
-            head=("process", "how many", "PSS", "private"),
-            rows=[
-                [w["what"], str(w["processes"]), f"{w['pss_mib']:.1f}", f"{w['private_mib']:.1f}"]
-                for w in weights
-            ],
-        ),
+        "Footprint, MiB": tabulated(_FOOTPRINT, weights),
         "Of what a node consists, MiB of PSS": Table(
-            head=("part", "MiB"),
-            rows=[
-                [part, f"{mib:.1f}"] for w in weights[-1:] for part, mib in w["parts_mib"].items()
-            ],
+            head=("part", "MiB"), rows=[[part, f"{mib:.1f}"] for part, mib in parts]
         ),
     }
     return {title: table for title, table in found.items() if table.rows}
+
+
+_FOOTPRINT: tuple[Column[Cell], ...] = (
+    ("process", lambda cell: cell["what"]),
+    ("how many", lambda cell: str(cell["processes"])),
+    ("PSS", lambda cell: f"{cell['pss_mib']:.1f}"),
+    ("private", lambda cell: f"{cell['private_mib']:.1f}"),
+)
 
 
 def text(meta: Mapping[str, Any], _cells: Sequence[Cell]) -> list[str]:
@@ -212,41 +196,27 @@ def text(meta: Mapping[str, Any], _cells: Sequence[Cell]) -> list[str]:
     ]
 
 
-def of(cells: Sequence[Cell], experiment: str | None) -> list[Cell]:
-    """The cells of one experiment, in their order."""
-    return [cell for cell in cells if cell.get("experiment") == experiment]
-
-
-def _medians(runs: Sequence[Cell], keys: Sequence[str], figure: str) -> list[list[str]]:
-    found: dict[tuple[Any, ...], list[float]] = {}
-    for run in runs:
-        found.setdefault(tuple(run[key] for key in keys), []).append(run[figure])
-    return [[*map(str, key), f"{statistics.median(values):.0f}"] for key, values in found.items()]
-
-
-def throughput_table(cells: Sequence[Cell]) -> Table:
+def _throughput_table(cells: Sequence[Cell]) -> Table:
     """The throughputs: medians, and ratios with their spread."""
     head = ["RTT", "payload", "pairs", "lanes", "MB/s", "of raw", "over disterl", "p50 / p99 ms"]
     head += ["CPU a message, us", "memory, MB"]
     rows = []
     for point in points(cells):
-        ours = select(cells, point, "ours")
-        others = (select(cells, point, "raw"), select(cells, point, "disterl"))
-        if not ours:
+        three = [select(cells, point, system) for system in ("ours", "raw", "disterl")]
+        if not three[0]:
             continue
-        all_three = (ours, *others)
+        congestion = "" if point.congestion == "reno" else f" {point.congestion}"
         rows.append(
             [
-                f"{point.rtt_ms:g} ms"
-                + ("" if point.congestion == "reno" else " " + point.congestion),
-                size(point.payload),
+                f"{point.rtt_ms:g} ms{congestion}",
+                payload(point.payload),
                 str(point.pairs),
                 f"{point.lanes}" + ("" if point.affinity else ", any"),
-                _side_by_side(all_three, "mb_per_s"),
-                *(str(ratio(ours, other) or "-") for other in others),
-                f"{_median(ours, 'p50_ms')} / {_median(ours, 'p99_ms')}",
-                _side_by_side(all_three, "cpu_us_per_message"),
-                _side_by_side(all_three, "memory_mb"),
+                medians(three, "mb_per_s"),
+                *(str(ratio(three[0], other) or "-") for other in three[1:]),
+                " / ".join(medians(three[:1], key) for key in ("p50_ms", "p99_ms")),
+                medians(three, "cpu_us_per_message"),
+                medians(three, "memory_mb"),
             ]
         )
     return Table(head=head, rows=rows)
@@ -257,8 +227,8 @@ def flag_rows(cells: Sequence[Cell]) -> list[list[str]]:
     rows = []
     for point in points(cells):
         stock = select(cells, point, "ours", flags="stock")
-        if spread := ratio(select(cells, point, "ours"), stock):
-            rows.append([f"{point.rtt_ms:g} ms", size(point.payload), str(spread)])
+        if gain := ratio(select(cells, point, "ours"), stock):
+            rows.append([f"{point.rtt_ms:g} ms", payload(point.payload), str(gain)])
     return rows
 
 
@@ -277,15 +247,9 @@ def ping_rows(cells: Sequence[Cell]) -> list[list[str]]:
 def pings(cells: Sequence[Cell], *, attempt: int = 0) -> dict[tuple[float, str], list[Cell]]:
     """The cells of the experiment with the ping, by RTT and system, in order."""
     found: dict[tuple[float, str], list[Cell]] = {}
-    for cell in of(cells, "ping"):
-        if cell["attempt"] == attempt:
-            found.setdefault((cell["rtt_ms"], cell["system"]), []).append(cell)
+    for cell in having(cells, experiment="ping", attempt=attempt):
+        found.setdefault((cell["rtt_ms"], cell["system"]), []).append(cell)
     return found
-
-
-def size(payload: int) -> str:
-    """A payload in words: `512 KB`."""
-    return f"{payload // MB} MB" if payload >= MB else f"{payload // KB} KB"
 
 
 def _target(point: Point, other: str, value: float) -> Target:
@@ -302,34 +266,22 @@ def _target(point: Point, other: str, value: float) -> Target:
 def _check(target: Target, cells: Sequence[Cell]) -> Check:
     first, again = (target.found(cells, number) for number in (0, 1))
     assert first is not None
-    return Check(
-        name=target.name,
-        value=f"{first}, again {again}" if again else str(first),
-        bar=f"{'<=' if target.point is None else '>='} {target.value:g}",
-        ok=target.missed_by(again or first) <= 0,
-    )
+    limited = at_most if target.point is None else at_least
+    shown = f"{first}, again {again}" if again else str(first)
+    return limited(target.name, (again or first).median, target.value, shown=shown)
 
 
-def _dispatch_checks(cells: Sequence[Cell]) -> list[Check]:
-    runs = [cell for cell in cells if cell["destinations"] == 16]
+def _dispatch_checks(runs: Sequence[Cell]) -> list[Check]:
     if not runs:
         return []
     few, many = (pick(c["connections"] for c in runs) for pick in (min, max))
-    over, under = ([c for c in runs if c["connections"] == count] for count in (many, few))
-    spread = ratio(over, under, lambda run: float(run["ns_per_send"]))
-    assert spread is not None
+    over, under = (having(runs, connections=count) for count in (many, few))
+    grown = ratio(over, under, lambda run: float(run["ns_per_send"]))
+    assert grown is not None
     name = f"cost of a send at {many} connections over that at {few}"
-    return [at_most(name, spread.median, DISPATCH_GROWTH, shown=str(spread))]
+    return [at_most(name, grown.median, DISPATCH_GROWTH, shown=str(grown))]
 
 
 def _where(point: Point) -> str:
     lanes = "1 lane" if point.lanes == 1 else f"{point.lanes} lanes"
-    return f"{point.rtt_ms:g} ms, {size(point.payload)}, {lanes}"
-
-
-def _side_by_side(systems: Sequence[Sequence[Cell]], key: str) -> str:
-    return " / ".join(_median(cells, key) for cells in systems)
-
-
-def _median(cells: Sequence[Cell], key: str) -> str:
-    return short(statistics.median(cell[key] for cell in cells)) if cells else "-"
+    return f"{point.rtt_ms:g} ms, {payload(point.payload)}, {lanes}"

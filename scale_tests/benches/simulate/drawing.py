@@ -8,8 +8,8 @@ from typing import Any
 from matplotlib.axes import Axes
 
 from scale_tests.benches.simulate import faults
+from scale_tests.measure.drawing import BLUE, GREEN, GREY, HOLLOW, ORANGE, PURPLE, SKY, VERMILION
 from scale_tests.measure.figure import Cell
-from scale_tests.measure.pictures import BLUE, GREEN, GREY, HOLLOW, ORANGE, PURPLE, SKY, VERMILION
 
 OVERLAYS = {
     "hyparview": ("HyParView", BLUE),

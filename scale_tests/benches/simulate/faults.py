@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from scale_tests.measure.checks import Check
-from scale_tests.measure.columns import tabulated
 from scale_tests.measure.figure import Cell, grouped
 from scale_tests.measure.page import Picture, Section, Table
+from scale_tests.measure.tables import tabulated
 
 OVERLAY = "churn"
 """The experiment of the overlay's figures."""

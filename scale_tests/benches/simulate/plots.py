@@ -12,8 +12,17 @@ from matplotlib.ticker import MaxNLocator
 from scale_tests.benches.simulate import curves, drawing, faults
 from scale_tests.benches.simulate.drawing import MODES, OVERLAYS, Figures
 from scale_tests.measure import synchronization
-from scale_tests.measure.drawing import legend_below, panels
-from scale_tests.measure.pictures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION
+from scale_tests.measure.drawing import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PURPLE,
+    SKY,
+    VERMILION,
+    legend_below,
+    panels,
+)
 
 RELIABLE = ("hyparview", "plumtree", "cyclon_acked", "cyclon", "scamp")
 """Protocols whose reliability is compared."""

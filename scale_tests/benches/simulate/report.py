@@ -13,9 +13,9 @@ from scale_tests.benches.simulate.plan import PAPER_NODES
 from scale_tests.benches.simulate.runner import Outcome
 from scale_tests.measure import synchronization
 from scale_tests.measure.checks import Check
-from scale_tests.measure.columns import tabulated
 from scale_tests.measure.figure import Cell, Measured
 from scale_tests.measure.page import Table
+from scale_tests.measure.tables import tabulated
 
 HOLDS = {">=": operator.ge, "<": operator.lt, ">": operator.gt, "=": operator.eq}
 

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from scale_tests.measure import document as documents
 from scale_tests.measure.checks import Check, at_least, at_most, equal, show
-from scale_tests.measure.pictures import save
+from scale_tests.measure.drawing import save
 from scale_tests.measure.spread import Spread
 
 HELD = Check(name="links [of all]", value=7, bar="= 7", ok=True)

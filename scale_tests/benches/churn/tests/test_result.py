@@ -114,16 +114,17 @@ def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The directory of a recording that did not come to its end."""
     phase, samples = recording()
     found = Recording(
-        scenario=Scenario(nodes=4, kills=(0.25,)), phases=[phase], samples=samples, last=None
+        scenario=Scenario(nodes=4, kills=(0.25,)),
+        phases=[phase],
+        samples=samples,
+        last=None,
+        versions={"kubernetes": "v1"},
     )
     monkeypatch.setattr(document, "RESULTS", tmp_path)
     directory = tmp_path / "out" / "churn"
-    session = Session(bench=BENCH, options=argparse.Namespace(out=directory), quick=True).reported(
-        found,
-        draw=lambda _cells, directory: found.draw({"kubernetes": "v1"}, directory),
-        page=found.page,
-    )
-    assert session.conclude(found.cells(), versions={"kubernetes": "v1"}) == 1
+    session = Session(bench=BENCH, options=argparse.Namespace(out=directory), quick=True)
+    session = session.reported(found)
+    assert session.conclude(found.cells(), versions=found.versions) == 1
     return directory
 
 

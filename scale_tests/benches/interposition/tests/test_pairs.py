@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 from scale_tests.benches.interposition import pairs
+from scale_tests.measure import systems
+from scale_tests.measure.systems import System
 
-BASE = pairs.System(name="base", commit="0123456789ab", paths=("/base/ebin", "/bench/ebin"))
-PRESENT = pairs.System(name="present", commit="ba9876543210", paths=("/own/ebin",))
-
-
-def cells(*systems: pairs.System) -> list[str]:
-    return [line for line in pairs.plan(systems).splitlines() if "repetition" in line]
+BASE = pairs.system("base", ["/base/ebin", "/bench/ebin"])
+PRESENT = pairs.system("present", ["/own/ebin"])
 
 
 def test_only_the_checkout_is_measured_with_a_rule() -> None:
-    ruled = [cell for cell in cells(BASE, PRESENT) if "rules => 1" in cell]
+    ruled = [job for job in pairs.jobs((BASE, PRESENT)) if job.settings.get("rules") == 1]
     assert len(ruled) == pairs.REPETITIONS
-    assert all("system => present" in cell for cell in ruled)
+    assert all(job.system == PRESENT for job in ruled)
 
 
 def test_both_are_measured_in_turns_in_either_order() -> None:
-    def order(*systems: pairs.System) -> list[str]:
-        return [cell.split()[2] for cell in cells(*systems)][:4]
+    def order(*both: System) -> list[str]:
+        return [job.system.name for job in pairs.jobs(both)][:4]
 
-    assert order(BASE, PRESENT) == ["base,", "present,"] * 2
-    assert order(PRESENT, BASE) == ["present,", "base,"] * 2
+    assert order(BASE, PRESENT) == ["base", "present"] * 2
+    assert order(PRESENT, BASE) == ["present", "base"] * 2
 
 
 def test_each_runs_its_own_code() -> None:
-    plan = pairs.plan((BASE, PRESENT))
+    plan = systems.plan_text(pairs.LOOPBACK, pairs.jobs((BASE, PRESENT)))
     assert 'paths => ["/base/ebin", "/bench/ebin"]' in plan
     assert 'paths => ["/own/ebin"]' in plan
 

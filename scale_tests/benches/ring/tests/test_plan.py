@@ -6,7 +6,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from scale_tests.benches.ring import plan, report
-from scale_tests.benches.ring.plan import KB, MB, Cell
+from scale_tests.benches.ring.plan import Cell
+from scale_tests.measure.spread import KB, MB
 
 HISTORY = Path("history.jsonl")
 FULL, QUICK = plan.plan(quick=False), plan.plan(quick=True)

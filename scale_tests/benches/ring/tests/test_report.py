@@ -72,14 +72,7 @@ def test_every_service_has_a_table_with_what_was_published() -> None:
 def test_the_page_has_the_bytes_of_a_link_and_says_when_it_is_not_complete(tmp_path: Path) -> None:
     drawn = drawing.draw(pictures.PICTURES, CELLS, tmp_path)
     assert [picture.file.name for picture in drawn] == ["echo.svg", "kvs.svg", "ack.svg"]
-    meta = {
-        "quick": True,
-        "complete": False,
-        "started": "2026-11-24T08:00:00",
-        "versions": {},
-        "machine": {"cpus": 2, "cpu_model": "x", "memory_bytes": 1 << 30, "kernel": "6"},
-    }
-    page = report.page(meta, CELLS, drawn)
-    assert "Not complete" in page.sections[0].text[0]
-    windows = next(section for section in page.sections if section.title == "Windows")
-    assert any("186 KB for each link" in text for text in windows.text)
+    text = report.text({"complete": False}, CELLS)
+    assert "Not complete" in text[0]
+    assert any("186 KB for each link" in paragraph for paragraph in text)
+    assert "Not complete" not in "".join(report.text({"complete": True}, CELLS))

@@ -9,9 +9,9 @@ import pytest
 
 from scale_tests.benches.runtime import pictures, report
 from scale_tests.benches.runtime.cli import BENCH
-from scale_tests.benches.runtime.plan import KB, MB
 from scale_tests.measure.drawing import draw
 from scale_tests.measure.page import markdown
+from scale_tests.measure.spread import KB, MB, payload
 
 Cell = dict[str, Any]
 
@@ -189,4 +189,4 @@ def test_the_pictures_and_the_page(tmp_path: Path) -> None:
 
 
 def test_sizes_in_words() -> None:
-    assert (report.size(8 * MB), report.size(512 * KB)) == ("8 MB", "512 KB")
+    assert (payload(8 * MB), payload(512 * KB)) == ("8 MB", "512 KB")
