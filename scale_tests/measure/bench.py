@@ -113,14 +113,15 @@ class Bench:
         return self.document or self.name
 
     def plain_page(self, meta: Meta, cells: Sequence[Any], drawn: Sequence[Picture]) -> Page:
-        """Circumstances, pictures, targets and tables."""
+        """Circumstances, targets, pictures and tables."""
         text = [pages.circumstances(meta, quick=self.quick), *self.text(meta, cells)]
         tables = self.report.tables(cells)
         return Page(
-            title=pages.run_title(f"python -m scale_tests {self.name}", meta),
+            title=f"`python -m scale_tests {self.name}`, {meta['started'][:16]} UTC",
             sections=[
-                Section(text=text, parts=drawn),
-                pages.targets_section(self.report.checks(cells)),
+                Section(text=text),
+                Section(title="Targets", parts=[pages.bars_table(self.report.checks(cells))]),
+                Section(title="Pictures", parts=drawn),
                 *(Section(title=title, parts=[table]) for title, table in tables.items()),
             ],
         )

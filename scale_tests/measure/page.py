@@ -87,20 +87,10 @@ def bars_table(checks: Sequence[Check], caption: str = "") -> Table:
     )
 
 
-def targets_section(checks: Sequence[Check], caption: str = "") -> Section:
-    """The section with the targets."""
-    return Section(title="Targets", parts=[bars_table(checks, caption)])
-
-
 def circumstances(meta: Mapping[str, Any], *, quick: str = "fewer and smaller runs") -> str:
     """The size of a run, its machine and its versions, from a document's `meta`."""
     extent = f"`QUICK=1`: {quick}" if meta["quick"] else "full"
     return f"{extent}; {hardware(meta['machine'])}; {listed(meta['versions'])}."
-
-
-def run_title(command: str, meta: Mapping[str, Any]) -> str:
-    """The title of a page: the run, and its date."""
-    return f"`{command}`, {meta['started'][:16]} UTC"
 
 
 def hardware(machine: Mapping[str, Any]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import inf
 
 from matplotlib.figure import Figure
 
@@ -10,6 +11,8 @@ from scale_tests.measure.checks import Check, at_most
 from scale_tests.measure.drawing import BLUE, GREY, ORANGE, VERMILION, Picture, panels
 from scale_tests.measure.kwok.experiment import Cell, peak_mib, scenario_of
 from scale_tests.measure.page import Table
+from scale_tests.measure.spread import having
+from scale_tests.measure.tables import tabulated
 
 MOST_BEYOND_LIMITS = 1.1
 """From apply to Ready in one large cluster: a multiple of the least time at the rate limits."""
@@ -56,38 +59,22 @@ def checks(cells: Sequence[Cell]) -> list[Check]:
     found = []
     for cell in cells:
         p99 = cell["startup"]["p99_seconds"]
-        found.append(
-            Check(
-                name=f"{scenario_of(cell).title}: p99 of a pod's start, s",
-                value=p99,
-                bar=f"<= {MOST_STARTUP_SECONDS:g}",
-                ok=p99 is not None and p99 <= MOST_STARTUP_SECONDS,
-            )
-        )
-    singles = [cell for cell in cells if cell["clusters"] == 1]
-    if singles:
+        name = f"{scenario_of(cell).title}: p99 of a pod's start, s"
+        # Without a pod that has started the target is missed.
+        value = inf if p99 is None else p99
+        found.append(at_most(name, value, MOST_STARTUP_SECONDS, shown="-" if p99 is None else p99))
+    if singles := having(cells, clusters=1):
         largest = max(singles, key=pods_of)
-        found.append(
-            at_most(
-                f"{scenario_of(largest).title}: apply to Ready over what rate limits allow",
-                beyond_limits(largest),
-                MOST_BEYOND_LIMITS,
-                shown=round(beyond_limits(largest), 3),
-            )
-        )
+        times = beyond_limits(largest)
+        name = f"{scenario_of(largest).title}: apply to Ready over what rate limits allow"
+        found.append(at_most(name, times, MOST_BEYOND_LIMITS, shown=round(times, 3)))
     return found
 
 
 def tables(cells: Sequence[Cell]) -> dict[str, Table]:
     """The scenarios, a row each."""
-    table = Table(
-        head=[*COLUMNS],
-        rows=[[figure(cell) for figure in COLUMNS.values()] for cell in cells],
-        caption=(
-            "No pod runs: a stand-in answers for it. Controllers have Kubernetes' own rate limits."
-        ),
-    )
-    return {"One control plane with simulated pods (KWOK)": table}
+    note = "No pod runs: a stand-in answers for it. Controllers have Kubernetes' own rate limits."
+    return {"One control plane with simulated pods (KWOK)": tabulated(COLUMNS, cells, note)}
 
 
 def _plot(figure: Figure, cells: Sequence[Cell]) -> bool:
@@ -98,21 +85,14 @@ def _plot(figure: Figure, cells: Sequence[Cell]) -> bool:
     left.plot(pods, [c["ready_seconds"][-1] for c in ordered], "o-", color=BLUE, label="Ready")
     allowed = [cell["startup"]["allowed_seconds"] for cell in ordered]
     left.plot(pods, allowed, "--", color=GREY, label="rate limits allow")
-    left.set_ylabel("seconds from apply")
     left.legend()
     middle.plot(pods, [cpu_percent(cell) for cell in ordered], "o-", color=ORANGE)
-    middle.set_ylabel("operator at rest, % of one core")
     right.plot(pods, [peak_mib(cell) for cell in ordered], "o-", color=VERMILION)
-    right.set_ylabel("operator's peak memory, MiB")
-    for axes in (left, middle, right):
-        axes.set_xlabel("pods (simulated)")
-        axes.set_ylim(bottom=0)
+    labels = ("seconds from apply", "operator at rest, % of a core", "operator's peak memory, MiB")
+    for axes, label in zip((left, middle, right), labels, strict=True):
+        axes.set(xlabel="pods (simulated)", ylabel=label, ylim=(0, None))
     return bool(cells)
 
 
-PICTURE = Picture(
-    name="bench-control-plane",
-    title="One control plane with simulated pods",
-    plot=_plot,
-    size=(13, 4),
-)
+_TITLE = "One control plane with simulated pods"
+PICTURE = Picture(name="bench-control-plane", title=_TITLE, plot=_plot, size=(13, 4))

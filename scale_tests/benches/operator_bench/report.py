@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import inf
 from statistics import median
 from typing import Any
 
 from matplotlib.figure import Figure
 
-from scale_tests.measure.checks import Check, at_most, equal
+from scale_tests.measure.checks import Check, at_most, below, equal
 from scale_tests.measure.drawing import BLUE, VERMILION, Picture
 from scale_tests.measure.kwok.experiment import Cell, peak_mib, scenario_of
 from scale_tests.measure.page import Table
@@ -41,42 +42,25 @@ def checks(cells: Sequence[Cell]) -> list[Check]:
 
 
 def _checks(cell: Cell) -> list[Check]:
-    title = scenario_of(cell).title
-    return [
-        equal(
-            f"{title}: clusters that are ready at the end",
-            cell["clusters_ready_at_end"],
-            scenario_of(cell).clusters,
-        ),
+    title, peak, storm = scenario_of(cell).title, peak_mib(cell), cell["storm"]["reconciles"]
+    ready = f"{title}: clusters that are ready at the end"
+    lists = f"{title}: lists of a kind of child, per cluster and resync, at rest"
+    memory = f"{title}: the operator's memory at its peak, MiB"
+    reconciles = f"{title}: reconciles in a storm of {cell['storm_changes']} changes of pods"
+    found = [
+        equal(ready, cell["clusters_ready_at_end"], cell["clusters"]),
         equal(f"{title}: writes at rest", cell["at_rest"]["writes"], 0),
-        at_most(
-            f"{title}: lists of a kind of child, per cluster and resync, at rest",
-            most_lists(cell),
-            MOST_LISTS,
-        ),
-        Check(
-            name=f"{title}: the operator's memory at its peak, MiB",
-            value=round(peak_mib(cell), 1),
-            bar=f"< {MOST_MEMORY_MIB}",
-            ok=peak_mib(cell) < MOST_MEMORY_MIB,
-        ),
-        *(
-            Check(
-                name=f"{title}: p99 of a reconcile {when}, s",
-                value=cell[phase]["reconcile_p99"],
-                bar=f"< {MOST_RECONCILE_SECONDS:g}",
-                ok=(p99 := cell[phase]["reconcile_p99"]) is not None
-                and p99 < MOST_RECONCILE_SECONDS,
-            )
-            for phase, when in (("at_rest", "at rest"), ("in_all", "from first to last"))
-        ),
-        at_most(
-            f"{title}: reconciles in a storm of {cell['storm_changes']} changes of pods",
-            cell["storm"]["reconciles"],
-            cell["storm_bound"],
-            also="four a second and cluster",
-        ),
+        at_most(lists, most_lists(cell), MOST_LISTS),
+        below(memory, peak, MOST_MEMORY_MIB, shown=round(peak, 1)),
+        at_most(reconciles, storm, cell["storm_bound"], also="four a second and cluster"),
     ]
+    for phase, when in (("at_rest", "at rest"), ("in_all", "from first to last")):
+        p99 = cell[phase]["reconcile_p99"]
+        name = f"{title}: p99 of a reconcile {when}, s"
+        # Beyond the histogram's last bound it is missed.
+        shown = "over 10" if p99 is None else p99
+        found.append(below(name, inf if p99 is None else p99, MOST_RECONCILE_SECONDS, shown=shown))
+    return found
 
 
 def tables(cells: Sequence[Cell]) -> dict[str, Table]:
@@ -117,9 +101,7 @@ def _plot(figure: Figure, cells: Sequence[Cell]) -> bool:
         upper.set_ylabel("pods ready (simulated)")
         lower.plot(seconds, [s["memory_mib"] for s in cell["samples"]], color=VERMILION)
         lower.axhline(MOST_MEMORY_MIB, color=VERMILION, linestyle=":")
-        lower.set_ylim(bottom=0)
-        lower.set_ylabel("operator's memory, MiB")
-        lower.set_xlabel("seconds")
+        lower.set(xlabel="seconds", ylabel="operator's memory, MiB", ylim=(0, None))
     return True
 
 

@@ -2,5 +2,5 @@
 
 `plan` lists the commands of `partisan_verify` that are run; `runner` runs them, each in a virtual
 machine of its own; `expected` has the exact figures and those of upstream's tests; `report` checks
-the cells and makes tables; `pages` writes them into the documents.
+the cells and makes tables; `pages` draws, and writes them into the documents.
 """

@@ -80,7 +80,7 @@ BENCH = Bench(
     measure=measure,
     report=report,
     draw=pages.draw,
-    page=pages.page,
+    quick="fewer seeds and replays",
     options=options,
 )
 main = BENCH.main

@@ -1,8 +1,8 @@
-"""The page of a run, its diagrams, and the tables of docs/verification.md."""
+"""The diagrams of a run, and the tables of docs/verification.md."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,16 +10,7 @@ from scale_tests.benches.verify import report
 from scale_tests.benches.verify.runner import SCRIPT
 from scale_tests.host.commands import ROOT, capture
 from scale_tests.host.documents import with_part
-from scale_tests.measure.page import (
-    Page,
-    Picture,
-    Section,
-    Table,
-    circumstances,
-    markdown_table,
-    run_title,
-    targets_section,
-)
+from scale_tests.measure.page import Picture, Table, markdown_table
 
 DOCUMENT = ROOT / "docs" / "verification.md"
 TABLES = ("figures", "fewest", "models", "own", "replays")
@@ -39,19 +30,6 @@ def draw(_cells: Sequence[Any], directory: Path) -> list[Picture]:
         (directory / f"{file.stem}.svg").replace(drawn)
         pictures.append(Picture(title=f"A counterexample of {name}", file=drawn))
     return pictures
-
-
-def page(meta: Mapping[str, Any], cells: Sequence[Any], pictures: Sequence[Picture]) -> Page:
-    """The page."""
-    return Page(
-        title=run_title("make verify", meta),
-        sections=[
-            Section(text=[circumstances(meta, quick="fewer seeds and replays")]),
-            targets_section(report.checks(cells)),
-            *(Section(title=t, parts=[table]) for t, table in report.tables(cells).items()),
-            Section(title="Space-time diagrams", parts=pictures),
-        ],
-    )
 
 
 def publish(cells: Sequence[Any]) -> None:

@@ -58,11 +58,7 @@ def explore(
     return Job(
         title=f"{protocol}{mutated}: {scope}, {order}",
         arguments=[
-            "explore",
-            source or protocol,
-            "nodes=4",
-            f"scope={scope}",
-            f"order={order}",
+            *("explore", source or protocol, "nodes=4", f"scope={scope}", f"order={order}"),
             *settings,
         ],
         fields={"part": "explore", "protocol": protocol, "mutation": mutation},
@@ -89,27 +85,15 @@ def replay(file: str, times: int) -> Job:
 
 def explorations(tests: str, out: str) -> list[Job]:
     """All explorations. `tests`: the directory of the hosted ones; `out`: for counterexamples."""
-    into = f"out={out}"
+    into, all_messages = f"out={out}", ("recursive", "distinct")
+    patient = "options=#{participant_timeout => infinity}"
+    # Both hosted ones share the scenario of the first.
+    shared = f"code={tests}/{HOSTED[0]}.erl"
     return [
         *(explore(protocol, scope, order, into) for protocol, scope, order in FIGURES),
-        explore(
-            "three_phase_commit",
-            "recursive",
-            "distinct",
-            "options=#{participant_timeout => infinity}",
-            into,
-            mutation=MUTATED,
-        ),
+        explore("three_phase_commit", *all_messages, patient, into, mutation=MUTATED),
         *(
-            explore(
-                name,
-                "recursive",
-                "distinct",
-                # Where the scenario is that both share.
-                f"code={tests}/{HOSTED[0]}.erl",
-                into,
-                source=f"{tests}/{name}.erl",
-            )
+            explore(name, *all_messages, shared, into, source=f"{tests}/{name}.erl")
             for name in HOSTED
         ),
     ]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from scale_tests.benches.verify.expected import (
     EXECUTIONS_WITHIN,
@@ -15,10 +14,10 @@ from scale_tests.benches.verify.expected import (
     UPSTREAM,
 )
 from scale_tests.benches.verify.plan import HOSTED, MUTATED
-from scale_tests.measure.checks import Check, at_least, at_most, equal
+from scale_tests.measure.checks import Check, at_least, at_most, equal, every
 from scale_tests.measure.page import Table
-
-Cell = dict[str, Any]
+from scale_tests.measure.spread import Cell, having
+from scale_tests.measure.tables import tabulated
 
 RAW_PER_S = 50_000
 HOSTED_PER_S = 5_000
@@ -69,27 +68,23 @@ def figures(cells: Sequence[Cell]) -> Table:
 
 def fewest(cells: Sequence[Cell]) -> Table:
     """The smallest counterexamples of each exploration of all messages."""
-    rows = [
-        [
-            _name(cell),
-            cell["fewest"]["decisions"],
-            cell["fewest"]["failing"],
-            cell["fewest"]["classes"],
-            f"{cell['executions_per_s']:,.0f}",
-            f"{cell['memory_mb']:.0f}",
-        ]
-        for cell in _of(cells, "explore")
-        if (cell["scope"], cell["order"]) == ("recursive", "distinct") and cell["fewest"]
-    ]
-    head = ("", "faults", "executions", "classes", "executions/s", "memory, MB")
-    return Table(head=head, rows=[list(map(str, row)) for row in rows])
+    columns: dict[str, Callable[[Cell], str]] = {
+        "": _name,
+        "faults": lambda cell: str(cell["fewest"]["decisions"]),
+        "executions": lambda cell: str(cell["fewest"]["failing"]),
+        "classes": lambda cell: str(cell["fewest"]["classes"]),
+        "executions/s": lambda cell: f"{cell['executions_per_s']:,.0f}",
+        "memory, MB": lambda cell: f"{cell['memory_mb']:.0f}",
+    }
+    explored = having(cells, part="explore", scope="recursive", order="distinct")
+    return tabulated(columns, [cell for cell in explored if cell["fewest"]])
 
 
 def models(cells: Sequence[Cell]) -> Table:
     """The campaigns, all seeds of a model in a row."""
     rows = []
-    for model in dict.fromkeys(cell["model"] for cell in _of(cells, "check")):
-        runs = [cell for cell in _of(cells, "check") if cell["model"] == model]
+    for model in dict.fromkeys(cell["model"] for cell in having(cells, part="check")):
+        runs = having(cells, part="check", model=model)
         lines = [found["lines"] for run in runs for found in run["counterexamples"][:1]]
         rows.append(
             [
@@ -106,20 +101,15 @@ def models(cells: Sequence[Cell]) -> Table:
 
 def own(cells: Sequence[Cell]) -> Table:
     """Our protocols and their mutations."""
-    return Table(
-        head=("protocol", "mutation", "nodes", "distinct executions", "failing", "s"),
-        rows=[
-            [
-                cell["protocol"],
-                cell["mutation"] or "",
-                str(cell["nodes"]),
-                f"{cell['executions']:,}",
-                f"{cell['failing']:,}",
-                f"{cell['seconds']:.1f}",
-            ]
-            for cell in _of(cells, "own")
-        ],
-    )
+    columns: dict[str, Callable[[Cell], str]] = {
+        "protocol": lambda cell: cell["protocol"],
+        "mutation": lambda cell: cell["mutation"] or "",
+        "nodes": lambda cell: str(cell["nodes"]),
+        "distinct executions": lambda cell: f"{cell['executions']:,}",
+        "failing": lambda cell: f"{cell['failing']:,}",
+        "s": lambda cell: f"{cell['seconds']:.1f}",
+    }
+    return tabulated(columns, having(cells, part="own"))
 
 
 def replays(cells: Sequence[Cell]) -> Table:
@@ -128,7 +118,7 @@ def replays(cells: Sequence[Cell]) -> Table:
         head=("counterexample", "found on OTP", "replayed on OTP", "replays", "identical"),
         rows=[
             [cell["file"], cell["found_on"], cell["otp"], str(cell["times"]), str(cell["same"])]
-            for cell in _of(cells, "replay")
+            for cell in having(cells, part="replay")
         ],
     )
 
@@ -152,27 +142,23 @@ def _figures(cells: Sequence[Cell]) -> list[Check]:
 def _printed(cells: Sequence[Cell]) -> list[Check]:
     found = []
     for model, limit in PRINTED.items():
-        runs = [c for c in _of(cells, "check") if c["model"] == model]
+        runs = having(cells, part="check", model=model)
         if not runs:
             continue
         lines = [min((f["lines"] for f in run["counterexamples"]), default=None) for run in runs]
-        having = [n for n in lines if n is not None]
+        longest = max((n for n in lines if n is not None), default=None)
+        name = f"{model}: counterexample within {EXECUTIONS_WITHIN} executions"
         found += [
-            Check(
-                name=f"{model}: counterexample within {EXECUTIONS_WITHIN} executions",
-                value=f"{len(having)} of {len(runs)} seeds",
-                bar="all",
-                ok=len(having) == len(runs),
-            ),
-            at_most(f"{model}: lines, longest", max(having, default=None), limit),
+            every(name, [n is not None for n in lines], "seeds"),
+            at_most(f"{model}: lines, longest", longest, limit),
         ]
-    holding = [c for c in _of(cells, "check") if c["model"] not in PRINTED]
+    holding = [c for c in having(cells, part="check") if c["model"] not in PRINTED]
     return found + [equal(f"{c['model']}: failing", c["failed"], 0) for c in holding]
 
 
 def _own(cells: Sequence[Cell]) -> list[Check]:
     found = []
-    for cell in _of(cells, "own"):
+    for cell in having(cells, part="own"):
         name: str = cell["protocol"]
         if cell["mutation"]:
             name = f"{name}, mutation `{cell['mutation']}`: caught"
@@ -186,7 +172,7 @@ def _own(cells: Sequence[Cell]) -> list[Check]:
 
 
 def _replays(cells: Sequence[Cell]) -> list[Check]:
-    runs = _of(cells, "replay")
+    runs = having(cells, part="replay")
     return [
         Check(
             name=f"replays on OTP {release} with the recorded digest, without a warning",
@@ -195,7 +181,7 @@ def _replays(cells: Sequence[Cell]) -> list[Check]:
             ok=all(run["same"] == run["times"] and not run["changed"] for run in of),
         )
         for release in dict.fromkeys(run["otp"] for run in runs)
-        if (of := [run for run in runs if run["otp"] == release])
+        if (of := having(runs, otp=release))
     ]
 
 
@@ -210,10 +196,10 @@ def _speeds(cells: Sequence[Cell]) -> list[Check]:
         seconds = tree["seconds"]
         name = "CTP, all messages: seconds"
         found.append(at_most(name, seconds, TREE_SECONDS, shown=f"{seconds:.2f}"))
-    if explored := _of(cells, "explore"):
+    if explored := having(cells, part="explore"):
         most = max(cell["memory_mb"] for cell in explored) * 1e6 / 2**20
         found.append(at_most("memory, MiB, most", most, MEMORY_MIB, shown=f"{most:.0f}"))
-    for cell in _of(cells, "all"):
+    for cell in having(cells, part="all"):
         seconds = cell["seconds"]
         name = "seconds for all, with both releases compiled"
         found.append(at_most(name, seconds, SECONDS, shown=f"{seconds:.0f}"))
@@ -225,18 +211,11 @@ def _rate(name: str, cell: Cell, limit: float) -> Check:
     return at_least(name, rate, limit, shown=f"{rate:,.0f}")
 
 
-def _of(cells: Sequence[Cell], part: str) -> list[Cell]:
-    return [cell for cell in cells if cell["part"] == part]
-
-
 def _explored(
     cells: Sequence[Cell], protocol: str, scope: str, order: str, mutation: str | None = None
 ) -> Cell | None:
-    wanted = (protocol, scope, order, mutation)
-    for cell in _of(cells, "explore"):
-        if (cell["protocol"], cell["scope"], cell["order"], cell["mutation"]) == wanted:
-            return cell
-    return None
+    wanted = {"protocol": protocol, "scope": scope, "order": order, "mutation": mutation}
+    return next(iter(having(cells, part="explore", **wanted)), None)
 
 
 def _counts(cell: Cell | None) -> str:
