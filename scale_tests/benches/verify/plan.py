@@ -86,12 +86,12 @@ def replay(file: str, times: int) -> Job:
 def explorations(tests: str, out: str) -> list[Job]:
     """All explorations. `tests`: the directory of the hosted ones; `out`: for counterexamples."""
     into, all_messages = f"out={out}", ("recursive", "distinct")
-    patient = "options=#{participant_timeout => infinity}"
+    endless = "options=#{participant_timeout => infinity}"
     # Both hosted ones share the scenario of the first.
     shared = f"code={tests}/{HOSTED[0]}.erl"
     return [
         *(explore(protocol, scope, order, into) for protocol, scope, order in FIGURES),
-        explore("three_phase_commit", *all_messages, patient, into, mutation=MUTATED),
+        explore("three_phase_commit", *all_messages, endless, into, mutation=MUTATED),
         *(
             explore(name, *all_messages, shared, into, source=f"{tests}/{name}.erl")
             for name in HOSTED
