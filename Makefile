@@ -191,6 +191,10 @@ bench-ring: bootstrap ## Repeat the published echo, key-value and message benchm
 bench-interposition: bootstrap ## Measure what fault injection costs when it is off, compared with an earlier revision (BASE=REVISION; QUICK=1: fewer pairs)
 	$(PY) -m scale_tests interposition $(if $(BASE),--base $(BASE))
 
+.PHONY: bench-console
+bench-console: page ## Measure the live page with 1,024 simulated nodes: drawing, changes, memory, viewers (OUT=DIRECTORY; QUICK=1: 128 nodes)
+	PYTHONPATH=operator/src $(PY) -m scale_tests console $(if $(OUT),--out $(OUT))
+
 .PHONY: upgrade
 upgrade: bootstrap ## Upgrade a counting cluster of NODES (16) from an earlier revision: operator, chart, CRD, nodes (FROM=75e4a70)
 	$(PY) -m scale_tests upgrade $(or $(FROM),75e4a70) $(if $(NODES),--nodes $(NODES))

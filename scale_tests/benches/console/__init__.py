@@ -1,0 +1,1 @@
+"""The live page with a recorded cluster of 1,024 nodes: drawing, changes, memory, viewers."""
