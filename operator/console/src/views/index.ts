@@ -2,11 +2,13 @@
 
 import type { Page } from "../model/page.ts";
 import { clusters } from "./clusters.tsx";
+import { counterexample } from "./counterexample/index.tsx";
+import { events } from "./events.tsx";
 import { nodes } from "./nodes.tsx";
 import { overview } from "./overview.tsx";
 import type { View } from "./view.ts";
 
-export const VIEWS: readonly View[] = [clusters, overview, nodes];
+export const VIEWS: readonly View[] = [clusters, overview, nodes, events, counterexample];
 
 /** The view that the route names, or else the first one that is shown. */
 export function chosen(page: Page): View | undefined {

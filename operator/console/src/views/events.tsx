@@ -1,0 +1,91 @@
+// The open cluster's Events, newest first.
+
+import { useState } from "preact/hooks";
+import type { ClusterEvent } from "../model/document.ts";
+import { matching, newestFirst, TYPES } from "../model/events.ts";
+import { clock, count } from "../model/figures.ts";
+import type { Page } from "../model/page.ts";
+import { same } from "../parts/same.ts";
+import type { View } from "./view.ts";
+
+function Events({ page }: { page: Page }) {
+    const [type, setType] = useState("");
+    const [text, setText] = useState("");
+    const events = newestFirst(page.open?.details?.events ?? {});
+    const found = matching(events, type, text);
+    const newest = found[0]?.[1];
+    return (
+        <section data-view="events" aria-label="Events">
+            <div class="bar">
+                <label>
+                    Type{" "}
+                    <select value={type} onChange={event => setType(event.currentTarget.value)}>
+                        {TYPES.map(name => (
+                            <option key={name} value={name}>
+                                {name || "All"}
+                            </option>
+                        ))}
+                    </select>
+                </label>
+                <label>
+                    Filter{" "}
+                    <input
+                        type="search"
+                        value={text}
+                        placeholder="reason or message"
+                        onInput={event => setText(event.currentTarget.value)}
+                    />
+                </label>
+                <span class="note" aria-live="polite">
+                    {count(found.length)} of {count(events.length)} Events
+                    <span class="hidden">
+                        {newest === undefined ? "" : `, newest: ${newest.reason} ${newest.message}`}
+                    </span>
+                </span>
+            </div>
+            <div class="scroll">
+                <table>
+                    <thead>
+                        <tr>
+                            <th scope="col">Time</th>
+                            <th scope="col">Type</th>
+                            <th scope="col">Reason</th>
+                            <th scope="col">Message</th>
+                        </tr>
+                    </thead>
+                    <tbody>
+                        {found.map(([number, event]) => (
+                            <Row key={number} event={event} />
+                        ))}
+                    </tbody>
+                </table>
+            </div>
+            {events.length > 0 ? null : (
+                <p class="note">
+                    No Events since the current operator began to lead. `kubectl describe` shows
+                    earlier ones.
+                </p>
+            )}
+        </section>
+    );
+}
+
+const Row = same(({ event }: { event: ClusterEvent }) => (
+    <tr>
+        <td>
+            <time dateTime={new Date(event.at * 1000).toISOString()}>{clock(event.at)}</time>
+        </td>
+        <td>
+            <span class={`phase ${event.type === "Warning" ? "wait" : ""}`}>{event.type}</span>
+        </td>
+        <th scope="row">{event.reason}</th>
+        <td class="wide">{event.message}</td>
+    </tr>
+));
+
+export const events: View = {
+    id: "events",
+    title: "Events",
+    shown: page => page.open?.details !== undefined,
+    View: Events,
+};
