@@ -55,10 +55,11 @@ def ready_cluster(*, installed: bool = False) -> Environment:
 def install(environment: Environment, *, values: Sequence[str] = (), chart: str = CHART) -> None:
     """Installs or upgrades the chart, and waits until the operator is ready.
 
-    `values` are further arguments of helm, such as `["--set", "reconcile.interval=1s"]`. Raises
+    This repository's chart with the live page, which previous ones do not have. `values` are further arguments of helm, such as `["--set", "reconcile.interval=1s"]`. Raises
     CommandError.
     """
-    _install(environment, RELEASE, NAMESPACE, values, chart)
+    page = ["--set", "console.enabled=true"] if chart == CHART else []
+    _install(environment, RELEASE, NAMESPACE, [*page, *values], chart)
 
 
 def install_beside(environment: Environment, name: str, *, values: Sequence[str] = ()) -> None:
