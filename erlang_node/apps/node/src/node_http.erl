@@ -83,6 +83,8 @@ respond(<<"/metrics">>, _Request, _Served) ->
     {200, node_prometheus:content_type(), Text};
 respond(<<"/overlay">>, _Request, _Served) ->
     json(node_report:overlay());
+respond(<<"/status">>, #{query := <<"traffic">>}, #{workload := Workload}) ->
+    json(maps:merge(node_report:status(Workload), node_report:traffic()));
 respond(<<"/status">>, _Request, #{workload := Workload}) ->
     json(node_report:status(Workload));
 respond(Path, #{authorization := Shown, body := Body}, #{workload := Workload} = Served) ->

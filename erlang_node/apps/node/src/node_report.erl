@@ -5,6 +5,7 @@
 -export([register_metrics/0]).
 -export([overlay/0]).
 -export([status/1]).
+-export([traffic/0]).
 -export([alive/1]).
 %% For the exporter.
 -export([memory_samples/0]).
@@ -15,6 +16,9 @@
 
 %% HTTP interface of this image: 2 supports the bearer and TLS. Older images report nothing.
 -define(INTERFACE, 2).
+%% Peers whose traffic is reported one by one. Partial views are smaller; a report on all peers of a
+%% full mesh would be large.
+-define(PEERS, 64).
 
 %% @doc The version of the release.
 -spec version() -> binary().
@@ -73,6 +77,11 @@ status(Workload) ->
         memory_bytes => proplists:get_value(resident, memory())
     },
     maps:merge(Common, workload_status(Workload)).
+
+%% @doc The traffic to each peer, a part of the status on request.
+-spec traffic() -> #{traffic := node_json:json()}.
+traffic() ->
+    #{traffic => partisan_traffic:by_peer(partisan_transport:lanes(), ?PEERS)}.
 
 %% @doc Whether the node's essential processes answer.
 -spec alive(none | module()) -> boolean().

@@ -14,6 +14,7 @@ http_test_() ->
                 {"metrics are of the exposition format", fun metrics/1},
                 {"the view of the overlay", fun overlay/1},
                 {"the status has what the operator reads", fun status/1},
+                {"it has the traffic to each peer on request", fun traffic/1},
                 {"other paths and methods are refused", fun refusals/1},
                 {"a start and a configuration need the bearer", fun authorization/1},
                 {"another bearer takes effect without a restart", fun other_bearer/1},
@@ -121,6 +122,19 @@ status(Cluster) ->
         )
      || Name <- [<<"default">>, <<"gossip">>, <<"overlay">>]
     ].
+
+traffic(Cluster) ->
+    ?assertNot(is_map_key(<<"traffic">>, ?T:status(0, Cluster))),
+    {200, _, Body} = ?T:get(0, "/status?traffic", Cluster),
+    ?assertMatch(
+        #{
+            <<"node">> := <<"test-0">>,
+            <<"traffic">> := #{
+                <<"peers">> := #{}, <<"others">> := #{<<"peers">> := 0, <<"channels">> := #{}}
+            }
+        },
+        node_test_json:decode(Body)
+    ).
 
 refusals(Cluster) ->
     ?assertMatch({404, _, _}, ?T:get(0, "/", Cluster)),

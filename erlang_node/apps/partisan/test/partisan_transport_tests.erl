@@ -33,6 +33,7 @@ exchanges([A, B]) ->
         {Title, {timeout, 60, fun() -> with_sinks(Test, A, B) end}}
      || {Title, Test} <- [
             {"messages arrive on every channel", fun every_channel/2},
+            {"the traffic to each peer is that of its lanes", fun by_peer/2},
             {"messages that cannot be sent are refused", fun refusals/2},
             {"every term arrives equal", fun every_term/2},
             {"sixteen lanes come up with their first messages", fun sixteen_lanes/2},
@@ -83,6 +84,29 @@ every_channel(A, B) ->
         end
      || {From, To} <- [{A, B}, {B, A}, {A, A}], Channel <- [default, bulk, gossip]
     ].
+
+%% Over the lanes of one peer they make the channel's own counters.
+by_peer(A, B) ->
+    Before = traffic(A, B, bulk),
+    [
+        ok = forward(A, B, {key, Key}, #{channel => bulk, partition_key => Key})
+     || Key <- lists:seq(1, 50)
+    ],
+    _ = call(B, partisan_test_sink, take, [sink, 50]),
+    #{sent_messages := Sent, sent_bytes := Bytes, dropped := 0} = Before,
+    ok = await(fun() ->
+        #{sent_messages := Now} = traffic(A, B, bulk),
+        Now - Sent =:= 50
+    end),
+    #{sent_bytes := MoreBytes, queue_bytes := 0} = traffic(A, B, bulk),
+    ?assert(MoreBytes > Bytes),
+    ?assertMatch(#{sent_messages := N} when N >= 0, traffic(B, A, overlay)).
+
+traffic(From, To, Channel) ->
+    Lanes = call(From, partisan_transport, lanes, []),
+    #{peers := Peers} = call(From, partisan_traffic, by_peer, [Lanes, 64]),
+    None = #{sent_messages => 0, sent_bytes => 0, dropped => 0, queue_bytes => 0},
+    maps:get(Channel, maps:get(name(To), Peers), None).
 
 refusals(A, B) ->
     ?assertEqual({error, {unknown_channel, nope}}, forward(A, B, hi, #{channel => nope})),

@@ -21,6 +21,7 @@
 -export([queue/1]).
 -export([is_connected/1]).
 -export([version/1]).
+-export([traffic/1]).
 %% For the owner of the connection.
 -export([new/1]).
 -export([empty_slot/2]).
@@ -28,19 +29,18 @@
 -export([is_owed/2]).
 -export([connected/2]).
 -export([disconnected/1]).
+-export([sent/4]).
+-export([dropped/4]).
 
 -record(lane, {
     pid :: pid(),
     queue :: partisan_queue:t(),
     slots :: none | ets:tid(),
-    % Version of the connection, and the latest there was.
-    state :: atomics:atomics_ref(),
+    state :: partisan_lane_state:t(),
     % Owner's copy only: when all remaining charges were last written off.
     settled :: integer()
 }).
 
--define(CONNECTED, 1).
--define(VERSION, 2).
 %% A slot: when its message was sent, the message, what was charged and when, and when a sender that
 %% finds it full leaves another token.
 -define(SINCE, 2).
@@ -117,16 +117,18 @@ queue(#lane{queue = Queue}) ->
 %% @doc Whether the lane has a connection.
 -spec is_connected(t()) -> boolean().
 is_connected(#lane{state = State}) ->
-    atomics:get(State, ?CONNECTED) =/= 0.
+    partisan_lane_state:is_connected(State).
 
 %% @doc The wire format version agreed with the peer; `unknown' until the lane has been connected.
 %% Constant for one incarnation of the peer.
 -spec version(t()) -> partisan_version:t() | unknown.
 version(#lane{state = State}) ->
-    case atomics:get(State, ?VERSION) of
-        0 -> unknown;
-        Version -> Version
-    end.
+    partisan_lane_state:version(State).
+
+%% @doc The lane's own counters, for a report.
+-spec traffic(t()) -> #{atom() => non_neg_integer()}.
+traffic(#lane{queue = Queue, state = State}) ->
+    (partisan_lane_state:counters(State))#{queue_bytes => partisan_queue:bytes(Queue)}.
 
 %% For the owner of the connection.
 
@@ -141,7 +143,7 @@ new(Channel) ->
                 true -> ets:new(partisan_slots, [public, set]);
                 false -> none
             end,
-        state = atomics:new(2, []),
+        state = partisan_lane_state:new(),
         settled = erlang:monotonic_time() - 1
     }.
 
@@ -173,13 +175,24 @@ is_owed(#lane{settled = Settled}, ChargedAt) ->
 %% @doc Notes that the lane has a connection of this version.
 -spec connected(t(), partisan_version:t()) -> ok.
 connected(#lane{state = State}, Version) ->
-    ok = atomics:put(State, ?VERSION, Version),
-    atomics:put(State, ?CONNECTED, Version).
+    partisan_lane_state:connected(State, Version).
 
 %% @doc Notes that the lane has lost its connection.
 -spec disconnected(t()) -> ok.
 disconnected(#lane{state = State}) ->
-    atomics:put(State, ?CONNECTED, 0).
+    partisan_lane_state:disconnected(State).
+
+%% @doc Counts what a socket has accepted: once for each write, not for each message.
+-spec sent(t(), partisan_channel:t(), non_neg_integer(), non_neg_integer()) -> ok.
+sent(#lane{state = State}, Channel, Messages, Bytes) ->
+    ok = partisan_lane_state:sent(State, Messages, Bytes),
+    partisan_channel:sent(Channel, Messages, Bytes).
+
+%% @doc Counts messages that will not arrive.
+-spec dropped(t(), partisan_channel:t(), partisan_channel:drop_reason(), non_neg_integer()) -> ok.
+dropped(#lane{state = State}, Channel, Reason, Messages) ->
+    ok = partisan_lane_state:dropped(State, Messages),
+    partisan_channel:dropped(Channel, Reason, Messages).
 
 %% Internals.
 
@@ -203,7 +216,7 @@ reserve(#lane{queue = Queue} = Lane, Channel, #{frame := {Bytes, _}} = Item) ->
                 #{on_busy := error} ->
                     {error, busy};
                 #{on_busy := drop} ->
-                    ok = partisan_channel:dropped(Channel, busy),
+                    ok = dropped(Lane, Channel, busy, 1),
                     dropped;
                 #{on_busy := block, timeout := Timeout} ->
                     await_room(Lane, Bytes, Timeout)
@@ -240,7 +253,7 @@ fill_slot(#lane{slots = Slots} = Lane, Channel, Item) ->
     case ets:update_element(Slots, Slot, [{?SINCE, Since}, {?FRAME, Frame}]) of
         true ->
             ok = token_again(Lane, Slot, Since),
-            partisan_channel:dropped(Channel, superseded);
+            dropped(Lane, Channel, superseded, 1);
         false ->
             case reserve(Lane, Channel, Item) of
                 {ok, Charge} ->

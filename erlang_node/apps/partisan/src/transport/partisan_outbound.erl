@@ -143,7 +143,7 @@ awake(Socket, Outbound) ->
 
 %% It is unknown how much of the current write has arrived.
 lost(Reason, #outbound{writing = #{messages := Messages}} = Outbound) ->
-    ok = partisan_channel:dropped(Outbound#outbound.channel, disconnected, Messages),
+    ok = partisan_lane:dropped(lane(Outbound), Outbound#outbound.channel, disconnected, Messages),
     lost(Reason, credit(Outbound));
 lost(Reason, #outbound{socket = Socket, writing = none, batch = Batch} = Outbound) ->
     ok = partisan_socket:abort(Socket),
@@ -327,7 +327,7 @@ write(Data, Write, Socket, Writing) ->
 
 written(ok, #outbound{channel = Channel, writing = Write} = Outbound) ->
     #{messages := Messages, bytes := Bytes, since := Since} = Write,
-    ok = partisan_channel:sent(Channel, Messages, Bytes),
+    ok = partisan_lane:sent(lane(Outbound), Channel, Messages, Bytes),
     ok = waited(Since, Channel),
     credit(Outbound);
 written({error, Reason}, Outbound) ->

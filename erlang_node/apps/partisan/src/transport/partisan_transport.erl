@@ -20,6 +20,7 @@
 -export([queue_limit/0]).
 -export([connections/0]).
 -export([connected/0]).
+-export([lanes/0]).
 -export([channels/0]).
 
 -define(LANES, partisan_lanes).
@@ -238,8 +239,13 @@ connections() ->
 connected() ->
     [
         {partisan_lane:pid(Lane), {Node, Name}}
-     || {{Node, Name, _Index}, Lane} <- ets:tab2list(?LANES), partisan_lane:is_connected(Lane)
+     || {{Node, Name, _Index}, Lane} <- lanes(), partisan_lane:is_connected(Lane)
     ].
+
+%% @doc The lanes that senders find.
+-spec lanes() -> [{key(), partisan_lane:t()}].
+lanes() ->
+    ets:tab2list(?LANES).
 
 %% @doc The counters of all channels, as totals since the start.
 -spec channels() -> #{atom() => channel_stats()}.
