@@ -81,7 +81,9 @@ class FakeCluster:
             if path.startswith(f"{PODS}/")
         }
 
-    async def scrape(self, endpoints: Iterable[Endpoint]) -> tuple[dict[str, Seen], dict[str, str]]:
+    async def scrape(
+        self, endpoints: Iterable[Endpoint], *, traffic: bool = False
+    ) -> tuple[dict[str, Seen], dict[str, str]]:
         """Report a ring of all running nodes, as the scraper would."""
         pods = [endpoint for endpoint in endpoints if endpoint.ready]
         return {

@@ -41,6 +41,9 @@ class FakeNodes:
     run: str = ""
     started: list[tuple[str, str, str]] = field(default_factory=list)
     refuse: set[str] = field(default_factory=set)
+    traffic: bool = False
+    """Whether they were asked for their traffic last."""
+
     silent: set[str] = field(default_factory=set)
     """Nodes that do not answer."""
 
@@ -59,8 +62,10 @@ class FakeNodes:
     refusal: ScrapeError | None = None
     """The answer to a configuration."""
 
-    async def scrape(self, endpoints: Iterable[Endpoint]) -> tuple[dict[str, Seen], dict[str, str]]:
-        pods = list(endpoints)
+    async def scrape(
+        self, endpoints: Iterable[Endpoint], *, traffic: bool = False
+    ) -> tuple[dict[str, Seen], dict[str, str]]:
+        pods, self.traffic = list(endpoints), traffic
         part = {
             "run": self.run,
             "phase": self.phase,

@@ -6,6 +6,8 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from hypothesis import given
@@ -18,7 +20,9 @@ from partisan_operator.console.history import Change, History, Part
 from partisan_operator.console.hub import Hub
 from partisan_operator.console.patches import apply, delta
 from partisan_operator.console.viewer import Selection
+from partisan_operator.observe.observation import Observation, Seen
 from partisan_operator.status.announcements import Announcement
+from world import START, report
 
 EVERYTHING = Selection(None)
 OPEN = Selection(None, ("default", "ads"))
@@ -77,14 +81,18 @@ async def test_details_are_of_the_open_cluster_alone(
     page = Page()
     hub.observed(ads(), status(1), LINK)
     hub.observed(ads("more"), status(1), LINK)
-    assert hub.pause(ads(), 10.0) == 10.0
+    assert not hub.watches(ads())
+    assert hub.pause(ads(), 10.0, 0.2) == 10.0
     async with closing(hub.stream(OPEN)) as stream:
         await page.read(stream)
         assert woken == [("default", "ads")]
-        assert hub.pause(ads(), 10.0) == 1.0
-        assert hub.pause(ads(replicas=1024), 10.0) == pytest.approx(6.0, abs=0.1)
-        assert hub.pause(ads(), 0.5) == 0.5
-        assert hub.pause(ads("more"), 10.0) == 10.0
+        assert hub.watches(ads())
+        assert not hub.watches(ads("more"))
+        assert hub.pause(ads(), 10.0, 0.25) == 0.75
+        assert hub.pause(ads(), 10.0, 3.0) == 0.0
+        assert hub.pause(ads(replicas=1024), 10.0, 2.0) == pytest.approx(4.0, abs=0.1)
+        assert hub.pause(ads(), 0.5, 0.0) == 0.5
+        assert hub.pause(ads("more"), 10.0, 0.0) == 10.0
         assert list(page.document["details"]) == ["default/ads"]
         hub.observed(ads(), status(1), seen(("ads-0", "ads-1"), ("ads-1", "ads-2")))
         hub.announced(ads(), Announcement("Warning", "Reason", "text"))
@@ -92,8 +100,30 @@ async def test_details_are_of_the_open_cluster_alone(
     details = page.document["details"]["default/ads"]
     assert list(details["links"]) == ["ads-0 ads-1", "ads-1 ads-2"]
     assert [entry["reason"] for entry in details["events"].values()] == ["Reason"]
-    assert hub.pause(ads(), 10.0) == 10.0
+    assert hub.pause(ads(), 10.0, 0.0) == 10.0
     assert not hub._open
+
+
+async def test_an_open_cluster_has_the_rates_of_its_links(hub: Hub) -> None:
+    def traffic(messages: int, seconds: int) -> Observation:
+        observed = seen(("ads-0", "ads-1"))
+        counters = {"gossip": {"sent_messages": messages, "sent_bytes": 1234 * messages}}
+        answer = report("ads-0", active=("ads-1",), traffic={"peers": {"ads-1": counters}})
+        at = START + timedelta(seconds=seconds)
+        return replace(observed, seen={**observed.seen, "ads-0": Seen(answer, "ads-0", at)})
+
+    page = Page()
+    async with closing(hub.stream(OPEN)) as stream:
+        await page.read(stream)
+        hub.observed(ads(), status(1), traffic(0, 0))
+        hub.announced(ads(), Announcement("Warning", "Reason", "text"))
+        hub.observed(ads(), status(1), traffic(3, 1))
+        await page.read(stream)
+    assert page.document["details"]["default/ads"]["links"] == {
+        "ads-0 ads-1": {
+            "channels": {"gossip": {"messages_per_second": 3, "bytes_per_second": 3700}}
+        }
+    }
 
 
 async def test_a_viewer_sees_its_namespaces_alone(hub: Hub) -> None:

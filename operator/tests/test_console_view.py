@@ -77,7 +77,7 @@ def test_a_patch_leads_from_one_document_to_the_next(before: Any, after: Any) ->
 
 @given(st.lists(observations, min_size=1, max_size=6))
 def test_a_snapshot_and_all_patches_give_the_last_snapshot(history: list[Observation]) -> None:
-    documents = [details(ADS, RUNNING, observation, {}) for observation in history]
+    documents = [details(ADS, RUNNING, observation, {}, {}) for observation in history]
     held = through_wire(documents[0])
     for before, after in itertools.pairwise(documents):
         held = apply(held, through_wire(delta(before, after)))
@@ -86,7 +86,7 @@ def test_a_snapshot_and_all_patches_give_the_last_snapshot(history: list[Observa
 
 @given(observations)
 def test_names_and_kinds_are_known_whatever_nodes_report(observation: Observation) -> None:
-    document = details(ADS, RUNNING, observation, {})
+    document = details(ADS, RUNNING, observation, {}, {})
     known = {"ads-0", "ads-1", "ads-2", *observation.endpoints}
     assert set(document["nodes"]) == known
     for link in document["links"]:
@@ -115,7 +115,7 @@ def test_each_node_has_a_state() -> None:
             "ads-9": seen("ads-9", joined=True),
         },
     )
-    nodes = details(ads, PartisanClusterStatus(), observation, {})["nodes"]
+    nodes = details(ads, PartisanClusterStatus(), observation, {}, {})["nodes"]
     assert {name: node["state"] for name, node in nodes.items()} == {
         "ads-0": "joined",
         "ads-1": "unready",
@@ -134,11 +134,11 @@ def test_the_replicas_values_are_a_band_of_the_current_run() -> None:
     observation = Observation(
         at=START, seen={"ads-0": seen(2), "ads-1": seen(4), "ads-2": seen(99, "r0")}
     )
-    band = details(ADS, RUNNING, observation, {})["values"]
+    band = details(ADS, RUNNING, observation, {}, {})["values"]
     assert (band["count"], band["least"], band["median"], band["greatest"]) == (2, 2, 3, 4)
     alone = replace(observation, seen={"ads-0": seen(2)})
-    assert details(ADS, RUNNING, alone, {})["values"]["upper"] == 2
-    assert "values" not in details(ADS, RUNNING, Observation(at=START), {})
+    assert details(ADS, RUNNING, alone, {}, {})["values"]["upper"] == 2
+    assert "values" not in details(ADS, RUNNING, Observation(at=START), {}, {})
 
 
 def test_too_many_links_are_counted_instead(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,7 +151,7 @@ def test_too_many_links_are_counted_instead(monkeypatch: pytest.MonkeyPatch) -> 
             for i in range(3)
         },
     )
-    document = details(ADS, RUNNING, observation, {})
+    document = details(ADS, RUNNING, observation, {}, {})
     assert list(document["links"]) == ["ads-0 ads-1", "ads-0 ads-2"]
     assert document["omitted"] == {"nodes": 0, "links": 1}
 

@@ -194,14 +194,20 @@ class Recorder(Audience):
     def forgotten(self, namespace: str, name: str) -> None:
         self.heard.append(f"forgotten {namespace}/{name}")
 
-    def pause(self, cluster: PartisanCluster, pause: float) -> float:
+    def pause(self, cluster: PartisanCluster, pause: float, elapsed: float) -> float:
+        assert elapsed > 0
         return pause / 2
+
+    def watches(self, cluster: PartisanCluster) -> bool:
+        return True
 
 
 async def test_an_audience_receives_what_a_loop_finds_out_and_sets_its_pace(rig: Rig) -> None:
     audience = Recorder()
     made = ClusterLoop("default", "ads", replace(rig.tools, audience=audience))
+    assert not rig.nodes.traffic
     assert await made._reconcile() == rig.tools.settings.active_period / 2
+    assert rig.nodes.traffic
     rig.bring_up_pods()
     await made._reconcile()
     rig.change({"overlay": {"kind": "None such"}})

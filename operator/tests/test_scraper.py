@@ -85,6 +85,24 @@ async def test_an_impossible_traffic_figure_does_not_invalidate_a_report(
     assert (found.queue_bytes, found.sent_bytes, found.sent_messages) == (0, 2**63 - 1, 3)
 
 
+async def test_traffic_is_asked_for_where_it_is_wanted(serve: Serve) -> None:
+    asked = []
+    peers = {"ads-1": {"gossip": {"sent_messages": 2, "sent_bytes": 2**70, "dropped": 0}}}
+
+    async def node(request: web.Request) -> web.Response:
+        asked.append(request.path_qs)
+        traffic = {"traffic": {"peers": peers, "others": {"peers": 0}}}
+        return web.json_response(REPORT | (traffic if request.query_string else {}))
+
+    scraper = await serve(node)
+    reports, _ = await scraper.scrape([HERE])
+    assert reports["ads-0"].report.traffic is None
+    reports, _ = await scraper.scrape([HERE], traffic=True)
+    assert asked == ["/status", "/status?traffic"]
+    assert (traffic := reports["ads-0"].report.traffic) is not None
+    assert traffic.peers["ads-1"]["gossip"].sent_bytes == 2**63 - 1
+
+
 async def hang(_: web.Request) -> web.Response:
     await asyncio.Event().wait()
     raise AssertionError

@@ -87,6 +87,7 @@ class Reconciler:
             earlier,
             extent=self.coverage.begin(cluster, began, woken=woken),
             certificate=self._plan is None or self._plan.tls.unsettled,
+            traffic=tools.audience.watches(cluster),
         )
         await self._dissolution.prepare(cluster, observation)
         plan = reconcile.plan(cluster, desired, observation, installation)
@@ -121,7 +122,7 @@ class Reconciler:
             return backoff
         self._retries.succeeded()
         pause = tools.settings.idle_period if settled else tools.settings.active_period
-        return tools.audience.pause(cluster, pause)
+        return tools.audience.pause(cluster, pause, time.monotonic() - began)
 
     async def _problem(
         self,

@@ -23,11 +23,13 @@ from dataclasses import dataclass, field
 
 from partisan_operator.api import metrics
 from partisan_operator.console.history import Change, History, Part, encoded
+from partisan_operator.console.links import LinkRates
 from partisan_operator.console.patches import Document, delta
 from partisan_operator.console.view import VERSION, details, event, summary
 from partisan_operator.console.viewer import MAX_PENDING, Selection, Viewer
 from partisan_operator.models import PartisanCluster, PartisanClusterStatus
 from partisan_operator.observe.observation import Observation
+from partisan_operator.observe.traffic import channel_names
 from partisan_operator.status.announcements import Announcement
 from partisan_operator.status.audience import Audience
 
@@ -56,6 +58,7 @@ class _Cluster:
     status: PartisanClusterStatus
     observation: Observation | None = None
     events: deque[tuple[int, Document]] = field(default_factory=lambda: deque(maxlen=MAX_EVENTS))
+    rates: LinkRates = field(default_factory=LinkRates)
 
 
 class Hub(Audience):
@@ -116,11 +119,16 @@ class Hub(Audience):
         for section in ("clusters", "details"):
             self._publish(Part(section, namespace, name), None)
 
-    def pause(self, cluster: PartisanCluster, pause: float) -> float:
+    def watches(self, cluster: PartisanCluster) -> bool:
+        """Whether a viewer has the cluster open."""
+        return self._open[cluster.namespace, cluster.name] > 0
+
+    def pause(self, cluster: PartisanCluster, pause: float, elapsed: float) -> float:
         """Observe a cluster that a viewer has open more often."""
-        if not self._open[cluster.namespace, cluster.name]:
+        if not self.watches(cluster):
             return pause
-        return min(pause, max(1.0, cluster.spec.replicas / NODES_PER_SECOND))
+        period = max(1.0, cluster.spec.replicas / NODES_PER_SECOND)
+        return min(pause, max(0.0, period - elapsed))
 
     def _store(self, cluster: PartisanCluster, status: PartisanClusterStatus | None) -> _Cluster:
         key = (cluster.namespace, cluster.name)
@@ -266,8 +274,9 @@ class Hub(Audience):
         key = (cluster.namespace, cluster.name)
         self._publish(Part("clusters", *key), summary(cluster, status))
         if self._open[key] and observation is not None:
-            events = dict(entry.events)
-            self._publish(Part("details", *key), details(cluster, status, observation, events))
+            rates = entry.rates.update(observation.seen, channel_names(cluster.spec))
+            shown = details(cluster, status, observation, dict(entry.events), rates)
+            self._publish(Part("details", *key), shown)
 
     def _publish(self, part: Part, document: Document | None) -> None:
         before = self._documents.get(part)

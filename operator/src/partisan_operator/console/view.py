@@ -16,6 +16,7 @@ from typing import Any
 from partisan_operator.children import naming
 from partisan_operator.children.node_config import revision
 from partisan_operator.children.overlay import kind_called
+from partisan_operator.console.links import Rate, Rates
 from partisan_operator.console.patches import Document
 from partisan_operator.models import PartisanCluster, PartisanClusterStatus
 from partisan_operator.models.status import WorkloadStatus
@@ -94,6 +95,7 @@ def details(
     status: PartisanClusterStatus,
     observation: Observation,
     events: Mapping[int, Document],
+    rates: Rates,
 ) -> Document:
     """Return what the page of one cluster shows in addition: nodes, links, values, events."""
     wanted = naming.pod_names(cluster.name, cluster.spec.replicas)
@@ -117,7 +119,9 @@ def details(
         "nodes": {
             name: _node(name, observation, current, leaving=name not in expected) for name in shown
         },
-        "links": {f"{left} {right}": {} for left, right in islice(sorted(links), MAX_LINKS)},
+        "links": {
+            " ".join(link): _link(rates.get(link, {})) for link in islice(sorted(links), MAX_LINKS)
+        },
         "omitted": _figures(
             nodes=len(names) - len(shown),
             links=max(0, len(links) - MAX_LINKS),
@@ -199,16 +203,29 @@ def _node(name: str, observation: Observation, current: str, *, leaving: bool) -
     }
     if seen is not None:
         overlay = seen.report.overlay
+        channels = seen.report.channels.values()
         parts |= {
+            "version": text(seen.report.version, 64) or None,
             "kind": _kind(overlay.kind),
             "previous": _kind(overlay.former or ""),
             "incarnation": figure(seen.report.incarnation),
             "configured": seen.report.revision == current,
-            "queue_bytes": figure(
-                sum(channel.queue_bytes for channel in seen.report.channels.values())
-            ),
+            "queue_bytes": figure(sum(channel.queue_bytes for channel in channels)),
+            "dropped": figure(sum(channel.dropped for channel in channels)),
         }
     return _without_none(parts)
+
+
+def _link(rates: Mapping[str, Rate]) -> Document:
+    """Return a link with its rates to three digits; without any if it is quiet."""
+    channels = {
+        text(channel, 32): _figures(
+            messages_per_second=float(f"{rate.messages:.3g}"),
+            bytes_per_second=float(f"{rate.bytes:.3g}"),
+        )
+        for channel, rate in sorted(rates.items())
+    }
+    return {"channels": channels} if channels else {}
 
 
 def _state(*, ready: bool, answers: bool, joined: bool, leaving: bool) -> str:

@@ -63,12 +63,14 @@ class Observer:
         *,
         extent: Extent,
         certificate: bool = True,
+        traffic: bool = False,
     ) -> Observation:
         """Observe a cluster once.
 
         The `earlier` observation provides recent reports of nodes that do not answer, and whatever
         `extent` leaves out; without one, only children are left out. `certificate` is whether to
-        read the nodes' certificate too, as `Extent.ALL` always does.
+        read the nodes' certificate too, as `Extent.ALL` always does; `traffic`, whether to ask the
+        nodes for their traffic to each peer.
         """
         known = None if extent is Extent.ALL else earlier
         reading = self._certificate(cluster, None if certificate else known)
@@ -89,7 +91,7 @@ class Observer:
         )
         with metrics.scrape_seconds.time():
             fresh, failures = await self._scraper.scrape(
-                endpoints[name] for name in scraped if name in endpoints
+                (endpoints[name] for name in scraped if name in endpoints), traffic=traffic
             )
         metrics.scrape_failures.inc(len(failures))
         now = self._clock()

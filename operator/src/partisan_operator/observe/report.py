@@ -53,6 +53,22 @@ class ChannelReport(_Report):
     queue_bytes: Gauge = 0
 
 
+class PeerChannelReport(_Report):
+    """Traffic of one channel to one peer, since the first of its present connections."""
+
+    sent_messages: Gauge = 0
+    sent_bytes: Gauge = 0
+
+
+class TrafficReport(_Report):
+    """Traffic to single peers: the busiest ones."""
+
+    peers: Annotated[
+        dict[Name, Annotated[dict[Name, PeerChannelReport], Field(max_length=64)]],
+        Field(max_length=256),
+    ] = Field(default_factory=dict)
+
+
 class WorkloadReport(_Report):
     """The node's part in the run."""
 
@@ -89,6 +105,9 @@ class NodeReport(_Report):
 
     node: Name
     incarnation: Count
+    version: Name = ""
+    """Version of the node's image."""
+
     revision: Name = ""
     """The configuration that the node follows."""
 
@@ -102,6 +121,9 @@ class NodeReport(_Report):
     channels: Annotated[dict[Name, ChannelReport], Field(max_length=64)] = Field(
         default_factory=dict
     )
+    traffic: TrafficReport | None = None
+    """None if it was not asked for, and for a node that does not report it."""
+
     sync_payload_bytes: Gauge = 0
     workload: WorkloadReport | None = None
 

@@ -67,10 +67,16 @@ class Scraper:
         """Close all connections."""
         await self._session.close()
 
-    async def scrape(self, endpoints: Iterable[Endpoint]) -> tuple[dict[str, Seen], dict[str, str]]:
-        """Return the reports, and for the other pods the reason why there is none."""
+    async def scrape(
+        self, endpoints: Iterable[Endpoint], *, traffic: bool = False
+    ) -> tuple[dict[str, Seen], dict[str, str]]:
+        """Return the reports, and for the other pods the reason why there is none.
+
+        `traffic` asks for the traffic to each peer too; older nodes do not report it.
+        """
         wanted = list(endpoints)
-        answers = await asyncio.gather(*(self._attempt(endpoint) for endpoint in wanted))
+        path = "/status?traffic" if traffic else "/status"
+        answers = await asyncio.gather(*(self._attempt(endpoint, path) for endpoint in wanted))
         reports, failures = {}, {}
         for endpoint, answer in zip(wanted, answers, strict=True):
             if isinstance(answer, Seen):
@@ -124,18 +130,18 @@ class Scraper:
         except (aiohttp.ClientError, TimeoutError) as error:
             raise ScrapeError(f"{endpoint.pod}: {_reason(error)}") from error
 
-    async def _attempt(self, endpoint: Endpoint) -> Seen | ScrapeError:
+    async def _attempt(self, endpoint: Endpoint, path: str) -> Seen | ScrapeError:
         try:
             async with self._slots:
-                report = await self._read(endpoint)
+                report = await self._read(endpoint, path)
         except ScrapeError as error:
             return error
         return Seen(report, endpoint.uid, self._clock())
 
-    async def _read(self, endpoint: Endpoint) -> NodeReport:
+    async def _read(self, endpoint: Endpoint, path: str) -> NodeReport:
         try:
             async with self._session.get(
-                f"{self._base(endpoint)}/status",
+                f"{self._base(endpoint)}{path}",
                 timeout=self._timeout,
                 allow_redirects=False,
                 **_verification(endpoint),

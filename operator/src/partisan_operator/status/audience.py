@@ -32,6 +32,13 @@ class Audience:
     def forgotten(self, namespace: str, name: str) -> None:
         """Learn that a cluster is gone."""
 
-    def pause(self, cluster: PartisanCluster, pause: float) -> float:
-        """Return the seconds until the next reconcile of a cluster; `pause` without an audience."""
+    def watches(self, cluster: PartisanCluster) -> bool:
+        """Whether the details of a cluster are wanted, with the traffic of its links."""
+        return False
+
+    def pause(self, cluster: PartisanCluster, pause: float, elapsed: float) -> float:
+        """Return the seconds until the next reconcile of a cluster: `pause`, or less.
+
+        `elapsed` are the seconds since the present one began.
+        """
         return pause

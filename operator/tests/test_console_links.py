@@ -1,0 +1,101 @@
+"""Rates of links: between two reports of each node, of both directions, and steady."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from partisan_operator.console.links import TOLERANCE, LinkRates, Rate
+from partisan_operator.observe.observation import Seen
+from world import START, report
+
+CHANNELS = ("overlay", "gossip")
+LINK = ("ads-0", "ads-1")
+
+
+def sent(
+    node: str,
+    messages: int,
+    seconds: float,
+    *,
+    peer: str = "",
+    channel: str = "gossip",
+    incarnation: int = 1,
+) -> dict[str, Seen]:
+    """Return the report of a node that has sent so many messages, of ten bytes each."""
+    other = peer or ("ads-1" if node == "ads-0" else "ads-0")
+    counters = {channel: {"sent_messages": messages, "sent_bytes": 10 * messages}}
+    return seen(node, {"peers": {other: counters}}, seconds, incarnation=incarnation)
+
+
+def seen(node: str, traffic: Any, seconds: float, incarnation: int = 1) -> dict[str, Seen]:
+    answer = report(node, incarnation=incarnation, traffic=traffic)
+    return {node: Seen(answer, node, START + timedelta(seconds=seconds))}
+
+
+def test_both_directions_make_the_rate_each_over_its_own_interval() -> None:
+    rates = LinkRates()
+    assert rates.update(sent("ads-0", 10, 0) | sent("ads-1", 0, 1), CHANNELS) == {}
+    second = sent("ads-0", 30, 2) | sent("ads-1", 8, 3)
+    assert rates.update(second, CHANNELS) == {LINK: {"gossip": Rate(14, 140)}}
+    assert rates.update(second, CHANNELS) == {LINK: {"gossip": Rate(14, 140)}}
+
+
+def test_a_node_that_does_not_answer_keeps_its_rate() -> None:
+    rates = LinkRates()
+    silent = sent("ads-1", 0, 0)
+    rates.update(sent("ads-0", 0, 0) | silent, CHANNELS)
+    rates.update(sent("ads-0", 10, 1) | (silent := sent("ads-1", 10, 1)), CHANNELS)
+    found = rates.update(sent("ads-0", 20, 2) | silent, CHANNELS)
+    assert found == {LINK: {"gossip": Rate(20, 200)}}
+
+
+@pytest.mark.parametrize(
+    ("before", "later"),
+    [
+        (sent("ads-0", 10, 0), sent("ads-0", 100, 1, incarnation=2)),
+        (sent("ads-0", 10, 0), sent("ads-0", 3, 1)),
+        (sent("ads-0", 10, 0), sent("ads-0", 100, 0)),
+        (sent("ads-0", 10, 0), seen("ads-0", None, 1)),
+        (seen("ads-0", None, 0), sent("ads-0", 100, 1)),
+        (seen("ads-0", {"peers": {}}, 0), sent("ads-0", 100, 1)),
+        (sent("ads-0", 0, 0, peer="ads-9"), sent("ads-0", 100, 1, peer="ads-9")),
+        (sent("ads-0", 0, 0, channel="made-up"), sent("ads-0", 100, 1, channel="made-up")),
+    ],
+    ids=["restarted", "reconnected", "no time", "not asked", "first", "new", "peer", "channel"],
+)
+def test_there_is_no_rate_without_two_comparable_counters(
+    before: dict[str, Seen], later: dict[str, Seen]
+) -> None:
+    rates, other = LinkRates(), sent("ads-1", 0, 0)
+    rates.update(before | other, CHANNELS)
+    assert not any(rates.update(later | other, CHANNELS).values())
+
+
+def test_a_quiet_channel_is_not_shown() -> None:
+    rates = LinkRates()
+    rates.update(sent("ads-0", 0, 0) | sent("ads-1", 0, 0), CHANNELS)
+    found = rates.update(sent("ads-0", 1, 10) | sent("ads-1", 1, 10), CHANNELS)
+    assert not any(found.values())
+
+
+@given(st.lists(st.integers(0, 200), min_size=2, max_size=30))
+def test_a_shown_rate_is_close_and_stays_while_it_is(messages: list[int]) -> None:
+    rates, total, shown = LinkRates(), 0, None
+    idle = sent("ads-1", 0, 0)
+    for second, count in enumerate(messages):
+        total += count
+        found = rates.update(sent("ads-0", total, second) | idle, CHANNELS)
+        if second == 0:
+            continue
+        rate = found.get(LINK, {}).get("gossip")
+        assert (rate is None) == (count == 0)
+        if rate is not None:
+            assert abs(rate.messages - count) <= TOLERANCE * max(rate.messages, count)
+            if shown is not None and abs(shown - count) <= TOLERANCE * max(shown, count):
+                assert rate.messages == shown
+        shown = None if rate is None else rate.messages
