@@ -55,8 +55,8 @@ def ready_cluster(*, installed: bool = False) -> Environment:
 def install(environment: Environment, *, values: Sequence[str] = (), chart: str = CHART) -> None:
     """Installs or upgrades the chart, and waits until the operator is ready.
 
-    This repository's chart with the live page, which previous ones do not have. `values` are further arguments of helm, such as `["--set", "reconcile.interval=1s"]`. Raises
-    CommandError.
+    The live page is enabled, except in a previous chart, which has none. `values` are further
+    arguments of helm, such as `["--set", "reconcile.interval=1s"]`. Raises CommandError.
     """
     page = ["--set", "console.enabled=true"] if chart == CHART else []
     _install(environment, RELEASE, NAMESPACE, [*page, *values], chart)
