@@ -42,7 +42,7 @@ export function Diagram({ execution, rows, first, step }: DiagramProps) {
                 .map(({ node, from, to }) => (
                     <line
                         key={`${node} ${from}`}
-                        class="life"
+                        class="uptime"
                         x1={x(node)}
                         y1={y(from)}
                         x2={x(node)}
