@@ -15,7 +15,16 @@ export interface Summary {
     overlay?: Overlay;
     channels: Record<string, Channel>;
     run?: Run;
-    timings?: Record<string, number>;
+    timings?: Timings;
+}
+
+/** When milestones were first reached: RFC 3339, UTC. */
+export interface Timings {
+    appliedAt?: string;
+    readyAt?: string;
+    joinedAt?: string;
+    startedAt?: string;
+    convergedAt?: string;
 }
 
 export interface NodeFigures {
@@ -65,6 +74,11 @@ export interface Run {
     replaced_nodes?: number;
     bytes?: number;
     overcounting_percent?: number;
+    /** The others of the ad counter alone. */
+    ads?: number;
+    synchronization?: string;
+    increment_seconds?: number;
+    propagation_seconds?: number;
 }
 
 export interface Details {

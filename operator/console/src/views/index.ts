@@ -6,9 +6,19 @@ import { counterexample } from "./counterexample/index.tsx";
 import { events } from "./events.tsx";
 import { nodes } from "./nodes.tsx";
 import { overview } from "./overview.tsx";
+import { run } from "./run.tsx";
+import { traffic } from "./traffic.tsx";
 import type { View } from "./view.ts";
 
-export const VIEWS: readonly View[] = [clusters, overview, nodes, events, counterexample];
+export const VIEWS: readonly View[] = [
+    clusters,
+    overview,
+    nodes,
+    traffic,
+    run,
+    events,
+    counterexample,
+];
 
 /** The view that the route names, or else the first one that is shown. */
 export function chosen(page: Page): View | undefined {

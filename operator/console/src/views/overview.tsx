@@ -3,6 +3,7 @@
 import { count, short, span } from "../model/figures.ts";
 import { verdict } from "../model/health.ts";
 import type { Page } from "../model/page.ts";
+import { milestones } from "../model/run.ts";
 import { Figures } from "../parts/figures.tsx";
 import { kinds } from "./clusters.tsx";
 import type { View } from "./view.ts";
@@ -13,9 +14,7 @@ function Overview({ page }: { page: Page }) {
         return null;
     }
     const { nodes, overlay } = summary;
-    const timings = Object.entries(summary.timings ?? {}).filter(
-        (entry): entry is [string, number] => typeof entry[1] === "number",
-    );
+    const timings = milestones(summary.timings);
     return (
         <section data-view="overview" aria-label="Overview">
             <h2>Nodes</h2>
@@ -78,7 +77,7 @@ function Overview({ page }: { page: Page }) {
                     <h2>Times</h2>
                     <Figures
                         figures={timings.map(([name, seconds]) => ({
-                            label: words(name),
+                            label: name,
                             value: span(seconds),
                         }))}
                     />
@@ -86,15 +85,6 @@ function Overview({ page }: { page: Page }) {
             )}
         </section>
     );
-}
-
-/** `timeToJoinSeconds` as `Time to join`. */
-export function words(name: string): string {
-    const text = name
-        .replace(/Seconds$/, "")
-        .replace(/([a-z])([A-Z])/g, "$1 $2")
-        .toLowerCase();
-    return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 export const overview: View = {
