@@ -186,6 +186,15 @@ def test_a_summary_has_the_conditions_with_their_remedies() -> None:
     assert "overlay" not in document
 
 
+def test_a_run_has_the_settings_that_its_figures_depend_on() -> None:
+    counter = {"impressions": 6, "ads": 2, "incrementInterval": "1500ms"}
+    run = summary(cluster({"workload": {"adCounter": counter}}), RUNNING)["run"]
+    assert (run["synchronization"], run["ads"]) == ("Delta", 2)
+    assert (run["increment_seconds"], run["propagation_seconds"]) == (1.5, 5)
+    custom = summary(cluster({"workload": {"custom": {"module": "heartbeat"}}}), RUNNING)["run"]
+    assert not {"synchronization", "ads", "increment_seconds"} & custom.keys()
+
+
 def test_texts_and_figures_are_bounded() -> None:
     assert text("a\x00b\u202ec", 4) == "a b "
     assert figure(float("nan")) is None

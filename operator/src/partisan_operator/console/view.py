@@ -19,7 +19,9 @@ from partisan_operator.children.overlay import kind_called
 from partisan_operator.console.links import Rate, Rates
 from partisan_operator.console.patches import Document
 from partisan_operator.models import PartisanCluster, PartisanClusterStatus
+from partisan_operator.models.quantities import milliseconds
 from partisan_operator.models.status import WorkloadStatus
+from partisan_operator.models.workload import AdCounter, Workload
 from partisan_operator.observe.graph import links_of
 from partisan_operator.observe.observation import Observation
 from partisan_operator.observe.report import workload_reports
@@ -84,7 +86,7 @@ def summary(cluster: PartisanCluster, status: PartisanClusterStatus) -> Document
             )
             for channel in status.channels
         },
-        "run": None if status.workload is None else _run(status.workload),
+        "run": None if status.workload is None else _run(cluster, status.workload),
         "timings": status.timings.to_wire(),
     }
     return _without_none(parts)
@@ -167,7 +169,9 @@ def _without_none(parts: Mapping[str, Any]) -> Document:
     }
 
 
-def _run(run: WorkloadStatus) -> dict[str, Any]:
+def _run(cluster: PartisanCluster, run: WorkloadStatus) -> dict[str, Any]:
+    workload = cluster.spec.workload
+    counter = None if workload is None else workload.ad_counter
     return {
         "id": text(run.run, 64),
         "module": text(run.module, 64),
@@ -184,6 +188,18 @@ def _run(run: WorkloadStatus) -> dict[str, Any]:
             lost=run.lost_increments,
             replaced_nodes=run.replaced_nodes,
             bytes=run.bytes,
+        ),
+        **({} if workload is None or counter is None else _counter(workload, counter)),
+    }
+
+
+def _counter(workload: Workload, counter: AdCounter) -> dict[str, Any]:
+    return {
+        "synchronization": workload.mode.value,
+        **_figures(
+            ads=counter.ads,
+            increment_seconds=milliseconds(counter.increment_interval) / 1000,
+            propagation_seconds=milliseconds(counter.propagation_interval) / 1000,
         ),
     }
 
