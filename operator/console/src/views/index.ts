@@ -5,6 +5,7 @@ import { clusters } from "./clusters.tsx";
 import { counterexample } from "./counterexample/index.tsx";
 import { events } from "./events.tsx";
 import { nodes } from "./nodes.tsx";
+import { overlay } from "./overlay/index.tsx";
 import { overview } from "./overview.tsx";
 import { run } from "./run.tsx";
 import { traffic } from "./traffic.tsx";
@@ -12,6 +13,7 @@ import type { View } from "./view.ts";
 
 export const VIEWS: readonly View[] = [
     clusters,
+    overlay,
     overview,
     nodes,
     traffic,
