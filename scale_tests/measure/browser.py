@@ -22,6 +22,9 @@ document.addEventListener('securitypolicyviolation', event =>
     window.violations.push(`${event.violatedDirective} ${event.blockedURI}`));
 """
 
+_SOFTWARE_GL = "GL Driver Message (OpenGL, Performance"
+"""Part of the remark of the renderer that reading pixels is slow, where there is no GPU."""
+
 
 @dataclass
 class Watched:
@@ -81,7 +84,7 @@ async def tab(browser: Browser, **options: Any) -> AsyncIterator[Watched]:
         "console",
         lambda message: (
             watched.wrong.append(f"{message.type}: {message.text} ({message.location['url']})")
-            if message.type in ("error", "warning")
+            if message.type in ("error", "warning") and _SOFTWARE_GL not in message.text
             else None
         ),
     )

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bytes, count, rate, span } from "../src/model/figures.ts";
+import { bytes, clock, count, iso, rate, span } from "../src/model/figures.ts";
 import { byName, degrees } from "../src/model/graph.ts";
 import { fragment, parse, query } from "../src/model/route.ts";
 
@@ -13,6 +13,9 @@ test("figures have three digits, and unknown ones a dash", () => {
     assert.equal(count(1_234_567), "1,234,567");
     assert.equal(count(undefined), "–");
     assert.equal(bytes(Number.NaN), "–");
+    assert.equal(clock(1e15), "–");
+    assert.equal(iso(1e15), undefined);
+    assert.equal(iso(0), "1970-01-01T00:00:00.000Z");
     assert.equal(span(125), "2 min 5 s");
     assert.equal(span(3600 * 50), "2 d 2 h");
 });

@@ -57,7 +57,14 @@ export function span(seconds: number | undefined): string {
 
 /** The local time of day; `at` in seconds since 1970. */
 export function clock(at: number): string {
-    return new Date(at * 1000).toLocaleTimeString("en-GB");
+    const time = new Date(at * 1000);
+    return Number.isFinite(time.valueOf()) ? time.toLocaleTimeString("en-GB") : UNKNOWN;
+}
+
+/** A time for programs, in UTC; undefined if there is no such date. */
+export function iso(at: number): string | undefined {
+    const time = new Date(at * 1000);
+    return Number.isFinite(time.valueOf()) ? time.toISOString() : undefined;
 }
 
 function known(value: number | undefined): value is number {

@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import type { ClusterEvent } from "../model/document.ts";
 import { matching, newestFirst, TYPES } from "../model/events.ts";
-import { clock, count } from "../model/figures.ts";
+import { clock, count, iso } from "../model/figures.ts";
 import type { Page } from "../model/page.ts";
 import { same } from "../parts/same.ts";
 import type { View } from "./view.ts";
@@ -73,7 +73,7 @@ function Events({ page }: { page: Page }) {
 const Row = same(({ event }: { event: ClusterEvent }) => (
     <tr>
         <td>
-            <time dateTime={new Date(event.at * 1000).toISOString()}>{clock(event.at)}</time>
+            <time dateTime={iso(event.at)}>{clock(event.at)}</time>
         </td>
         <td>
             <span class={`phase ${event.type === "Warning" ? "wait" : ""}`}>{event.type}</span>
