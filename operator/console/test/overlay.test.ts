@@ -3,8 +3,8 @@ import { test } from "node:test";
 import type { ClusterNode } from "../src/model/document.ts";
 import { busiest, lookOf, rateOf, STATES, width } from "../src/model/looks.ts";
 import {
+    among,
     aroundHubs,
-    beside,
     circle,
     disc,
     hubs,
@@ -80,7 +80,7 @@ test("the hubs of a client-server overlay are its servers", () => {
 });
 
 test("a new node is among its neighbours, or around all others without any", () => {
-    const place = beside(
+    const place = among(
         "ads-9",
         [
             { x: 10, y: 0 },
@@ -89,9 +89,9 @@ test("a new node is among its neighbours, or around all others without any", () 
         100,
     );
     assert.ok(Math.hypot(place.x - 5, place.y - 5) < 7);
-    const alone = beside("ads-9", [], 100);
+    const alone = among("ads-9", [], 100);
     assert.ok(Math.hypot(alone.x, alone.y) > 100);
-    assert.deepEqual(beside("ads-9", [], 100), alone);
+    assert.deepEqual(among("ads-9", [], 100), alone);
 });
 
 test("states differ by shape and colour together, and unknown ones are drawn", () => {

@@ -126,7 +126,7 @@ export function aroundHubs(
  * A place for a new node: among its neighbours, a little aside by a rule of its name; without
  * neighbours on a circle around all others, whose radius is given.
  */
-export function beside(name: string, neighbours: readonly Point[], radius: number): Point {
+export function among(name: string, neighbours: readonly Point[], radius: number): Point {
     let hash = 0;
     for (const letter of name) {
         hash = (hash * 31 + letter.charCodeAt(0)) % 1009;

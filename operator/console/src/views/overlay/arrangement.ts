@@ -4,8 +4,8 @@ import type { UndirectedGraph } from "graphology";
 import type { Details } from "../../model/document.ts";
 import { byName } from "../../model/graph.ts";
 import {
+    among,
     aroundHubs,
-    beside,
     circle,
     disc,
     type Point,
@@ -26,7 +26,7 @@ export class Arrangement {
     readonly #force = new Force((at, done) => {
         if (done || !matchMedia("(prefers-reduced-motion: reduce)").matches) {
             this.#move(at);
-            this.#beside([...this.#loose]);
+            this.#among([...this.#loose]);
         }
     });
     #layout: Layout | undefined;
@@ -47,12 +47,12 @@ export class Arrangement {
         }
         const few = added.length <= this.graph.order / 4 && !this.#differsMuch();
         if (this.#layout !== layout || !few || (added.length > 0 && layout !== "force")) {
-            this.#beside(added);
+            this.#among(added);
             this.arrange(layout, details);
             return true;
         }
         const arrived = [...this.#loose].filter(name => this.#degree(name) > 0);
-        this.#beside([...added, ...arrived]);
+        this.#among([...added, ...arrived]);
         return added.length + arrived.length > 0;
     }
 
@@ -128,7 +128,7 @@ export class Arrangement {
     }
 
     /** Places nodes among their neighbours. */
-    #beside(names: readonly string[]): void {
+    #among(names: readonly string[]): void {
         const fresh = new Set(names);
         const spread = this.#radius();
         for (const name of names) {
@@ -136,7 +136,7 @@ export class Arrangement {
                 .neighbors(name)
                 .filter(each => !fresh.has(each) && !this.#loose.has(each));
             const points = neighbours.map(each => this.#at(each));
-            this.graph.mergeNodeAttributes(name, beside(name, points, spread));
+            this.graph.mergeNodeAttributes(name, among(name, points, spread));
             fresh.delete(name);
             if (points.length > 0) {
                 this.#loose.delete(name);

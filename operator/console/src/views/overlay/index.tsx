@@ -150,7 +150,7 @@ function Overlay({ page }: { page: Page }) {
                 <p class="notice">
                     {moment === undefined
                         ? "The nodes have not been observed yet."
-                        : "Nobody had this cluster open at that moment: its nodes were not kept."}
+                        : "No viewer had this cluster open at that moment: its nodes were not kept."}
                 </p>
             )}
             <div class="stage">
