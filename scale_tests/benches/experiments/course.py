@@ -13,9 +13,14 @@ from scale_tests.benches.experiments.collect import Usage
 from scale_tests.benches.experiments.experiment import CLUSTER, Point
 from scale_tests.cluster.environment import Environment
 from scale_tests.cluster.kube import ApiError, Cluster, Json
-from scale_tests.cluster.milestones import seconds as milestones
 from scale_tests.cluster.nodes import NodeStatus, read_metrics, read_node
-from scale_tests.cluster.partisan import ClusterStatus, read_cluster, read_pods, read_ready_names
+from scale_tests.cluster.partisan import (
+    ClusterStatus,
+    milestones,
+    read_cluster,
+    read_pods,
+    read_ready_names,
+)
 from scale_tests.measure import versions
 from scale_tests.measure.cells import mean, median
 from scale_tests.measure.document import machine

@@ -102,10 +102,7 @@ def transmission(
         ("payload", lambda cell: f"{cell.bytes_payload / GIB:.4g}"),
         ("published", lambda cell: f"{value:g}" if (value := theirs(cell)) else ""),
         ("published / ours", gain),
-        (
-            "least",
-            lambda cell: f"{synchronization.least(cell.nodes):.2g}" if comparable else "",
-        ),
+        ("least", lambda cell: f"{synchronization.least(cell.nodes):.2g}" if comparable else ""),
         ("frames", lambda cell: f"{cell.bytes_frames / GIB:.4g}"),
         ("TCP", lambda cell: _known(cell.bytes_tcp, ".4g", 1 / GIB)),
         ("payload per node, MiB", lambda cell: f"{cell.bytes_payload / cell.nodes / MIB:.3g}"),
