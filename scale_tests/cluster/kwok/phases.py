@@ -1,4 +1,4 @@
-"""The work of the operator over a time, from its metrics, samples and the API server's audit log."""
+"""The work of the operator: from its metrics, samples, and the API server's audit log."""
 
 from __future__ import annotations
 
