@@ -7,6 +7,7 @@ HyParView. Everything after the nodes' reports is the operator's own: status, Ev
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -28,6 +29,9 @@ NODES, LINKS, DEGREE = 1024, 3000, 6
 PERIOD = 6.0
 """Seconds between two reconciles of an open cluster of 1,024 nodes."""
 
+MESSAGES = 8
+"""Mean number of messages from one end of a link to the other between two reconciles."""
+
 INCREMENTS = 60
 """Increments of each node in the run."""
 
@@ -42,6 +46,9 @@ class Node:
     previous: str | None = None
     present: bool = True
     joined: bool = True
+    sent: Counter[str] = field(default_factory=Counter)
+    """Messages by peer."""
+
     age: int = 0
     """Steps since it started."""
 
@@ -135,6 +142,9 @@ class Recording:
         for name, node in self.nodes.items():
             node.age += 1
             self._advance(name, node)
+            for peer in node.peers:
+                # As independent messages fluctuate.
+                node.sent[peer] += max(0, round(self.random.gauss(MESSAGES, MESSAGES**0.5)))
         self.report()
 
     def steps(self) -> Iterator[None]:
@@ -209,7 +219,7 @@ class Recording:
     def _report(
         self, name: str, node: Node, cluster: PartisanCluster, following: str
     ) -> NodeReport:
-        sent = node.age * (40 + len(node.peers))
+        sent = node.sent.total()
         traffic = {"sent_messages": sent, "sent_bytes": sent * 200}
         counted = min(INCREMENTS, node.age * int(PERIOD))
         return NodeReport.model_validate(
@@ -224,6 +234,17 @@ class Recording:
                     "overlay": {"sent_messages": node.age * 3, "sent_bytes": node.age * 240},
                     "gossip": traffic,
                     "default": {"dropped": node.incarnation - 1},
+                },
+                "traffic": {
+                    "peers": {
+                        peer: {
+                            "gossip": {
+                                "sent_messages": node.sent[peer],
+                                "sent_bytes": node.sent[peer] * 200,
+                            }
+                        }
+                        for peer in node.peers
+                    }
                 },
                 "workload": {
                     **{"kind": "adcounter", "run": run_id(cluster.spec.workload)},
