@@ -155,13 +155,16 @@ class Hub(Audience):
                 yield b"".join(self._framed(change, selection) for change in replay) or b": ok\n\n"
             while not viewer.closed:
                 await viewer.wait(KEEP_ALIVE)
+                if viewer.closed:
+                    # What waits is of the previous epoch, and must not get an id of the next one.
+                    return
                 changes = viewer.take()
                 if viewer.behind:
                     viewer.behind = False
                     yield self._snapshot(selection, "behind")
                 elif changes:
                     yield b"".join(self._framed(change, selection) for change in changes)
-                elif not viewer.closed:
+                else:
                     yield b": keep-alive\n\n"
         finally:
             self._viewers.discard(viewer)
