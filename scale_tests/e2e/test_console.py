@@ -1,0 +1,121 @@
+"""The live page in a browser, opened by `kubectl partisan web`: a real cluster and its changes."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Locator, Page, expect
+
+from scale_tests.cluster.environment import Environment
+from scale_tests.cluster.operator import kubectl, tool
+from scale_tests.cluster.subject import counter, kill_pod, manifest
+from scale_tests.e2e.conftest import NewSubject
+from scale_tests.e2e.reader import install_plugin
+from scale_tests.host.commands import ROOT
+from scale_tests.measure.browser import PATIENCE_MS, Watched, chromium, tab
+
+NODES = 12
+SPREAD = {"workload": {"adCounter": counter(NODES, 600)}}
+"""A run that outlasts the test."""
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+expect.set_options(timeout=PATIENCE_MS)
+
+
+@pytest.fixture(scope="module")
+def url(
+    environment: Environment, namespace: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
+    """The URL that the plugin prints for a ServiceAccount that may view the file's namespace."""
+    account = ["create", "-n", namespace]
+    kubectl(environment, *account, "serviceaccount", "viewer")
+    granted = ["--clusterrole=view", f"--serviceaccount={namespace}:viewer"]
+    kubectl(environment, *account, "rolebinding", "viewer", *granted)
+    programs = tmp_path_factory.mktemp("programs")
+    (programs / "kubectl").symlink_to(tool("kubectl"))
+    install_plugin(programs)
+    variables = {
+        **os.environ,
+        **environment.variables,
+        "PATH": f"{programs}:{os.environ['PATH']}",
+        "PYTHONPATH": str(ROOT / "operator" / "src"),
+        "PYTHONUNBUFFERED": "1",
+    }
+    words = ["web", "--no-open", "--service-account", "viewer", "-n", namespace]
+    process = subprocess.Popen(
+        [str(programs / "kubectl"), "partisan", *words],
+        env=variables,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        assert "http://127.0.0.1:" in line, line
+        yield line.split()[-1]
+    finally:
+        process.terminate()
+        process.communicate()
+
+
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def opened(url: str, namespace: str) -> AsyncIterator[Watched]:
+    """A browser with the page of a cluster that does not exist yet."""
+    async with chromium() as browser, tab(browser) as watched:
+        await watched.open(f"{url}#{namespace}/seen")
+        yield watched
+
+
+async def test_the_page_follows_a_cluster_from_its_start_through_faults(
+    opened: Watched, new_subject: NewSubject
+) -> None:
+    page = opened.page
+    await expect(page.get_by_role("status").first).to_have_text("Live")
+    await expect(page.get_by_text("There is no cluster seen")).to_be_visible()
+    subject = new_subject("seen").apply(manifest("seen", NODES, **SPREAD))
+    head = page.locator("h1").first
+    subject.wait_steady()
+    await expect(head).to_contain_text(f"{NODES} of {NODES} nodes joined, HyParView")
+
+    await page.locator('nav[aria-label="Views"] a[href$="/nodes"]').click()
+    incarnation = await column(page, "seen-5", "Incarnation")
+    before = await incarnation.inner_text()
+    kill_pod(subject, "seen-5")
+    await expect(incarnation).not_to_have_text(re.compile(f"^({re.escape(before)})?$"))
+    subject.wait_steady()
+    await expect(await column(page, "seen-5", "State")).to_have_text("joined")
+    await expect(head).to_contain_text(f"{NODES} of {NODES} nodes joined")
+
+    subject.patch(overlay={"kind": "Cyclon"})
+    subject.wait_reconfigured()
+    await expect(head).to_contain_text("nodes joined, Cyclon")
+    await expect(page.locator("[data-view=nodes] tbody tr", has_text="Cyclon")).to_have_count(NODES)
+    assert await opened.faults() == []
+
+
+async def test_all_views_of_a_real_cluster_are_drawn_without_an_error(opened: Watched) -> None:
+    page = opened.page
+    links = page.locator('nav[aria-label="Views"] a')
+    for index in range(await links.count()):
+        link = links.nth(index)
+        name = str(await link.get_attribute("href")).rpartition("/")[2]
+        await link.click()
+        await expect(page.locator(f'[data-view="{name}"]')).to_be_visible()
+        if name == "overlay":
+            drawn = "performance.getEntriesByName('overlay-drawn').length > 0"
+            await page.wait_for_function(drawn)
+    assert await opened.faults() == []
+
+
+async def column(page: Page, name: str, title: str) -> Locator:
+    """The cell of a node under this title in the table of nodes."""
+    table = page.locator("[data-view=nodes] table")
+    titles = await table.locator("thead th").all_inner_texts()
+    row = table.get_by_role("row").filter(has=page.get_by_role("rowheader", name=name, exact=True))
+    return row.locator("th, td").nth(titles.index(title))
