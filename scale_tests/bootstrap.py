@@ -21,10 +21,7 @@ ENVIRONMENT = ROOT / ".venv"
 
 MINIMUM_PYTHON = (3, 11)
 
-PROGRAMS = {
-    "go": "Go 1.26 or newer (https://go.dev/doc/install)",
-    "git": "git",
-}
+PROGRAMS = {"go": "Go 1.26 or newer (https://go.dev/doc/install)", "git": "git"}
 """Programs that no package of the list brings, with what to install."""
 
 FOREIGN_PROGRAMS = {

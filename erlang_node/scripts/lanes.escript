@@ -61,7 +61,7 @@ send(Node, Key) ->
     call(Node, partisan, forward, [Target, Key, #{partition_key => Key}]).
 
 connected(Node) ->
-    proplists:get_value([default], call(Node, partisan_transport, connections, []), 0).
+    proplists:get_value([default], call(Node, partisan_channel_stats, connections, []), 0).
 
 call(Node, Module, Function, Arguments) ->
     peer:call(Node, Module, Function, Arguments, ?TIMEOUT_MS).

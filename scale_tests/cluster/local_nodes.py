@@ -1,8 +1,9 @@
-"""The processes of nodes in pods of this very machine, and the runtimes that keep them."""
+"""The processes of nodes in pods of this very machine: memory, and the runtimes that keep them."""
 
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from scale_tests.cluster.kube import Json
@@ -25,3 +26,36 @@ def processes(namespace: str) -> dict[str, int]:
 def containerd_socket(pod: Json) -> Path:
     """The socket of the containerd of the local cluster's node that a pod is on."""
     return named(Settings(), pod["spec"]["nodeName"]).containerd_socket
+
+
+@dataclass(frozen=True, kw_only=True)
+class Footprint:
+    """One node's process: memory in bytes, processor time in seconds since its start.
+
+    `pss` is the proportional set size; `private` is what would be freed if the process ended.
+    """
+
+    pod: str
+    pss: int
+    private: int
+    cpu_seconds: float
+
+
+def footprints(namespace: str) -> list[Footprint]:
+    """The Erlang machines of all pods of a namespace. Needs to be root."""
+    found = (_footprint(pod, pid) for pod, pid in sorted(processes(namespace).items()))
+    return [footprint for footprint in found if footprint is not None]
+
+
+def _footprint(pod: str, pid: int) -> Footprint | None:
+    try:
+        memory = procfs.memory(pid)
+        cpu_seconds = procfs.cpu_seconds(pid)
+    except (FileNotFoundError, ProcessLookupError):
+        return None  # It has ended in between.
+    return Footprint(
+        pod=pod,
+        pss=memory["Pss"],
+        private=memory["Private_Clean"] + memory["Private_Dirty"],
+        cpu_seconds=cpu_seconds,
+    )

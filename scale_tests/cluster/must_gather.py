@@ -1,4 +1,4 @@
-"""Saves a diagnostic bundle of a namespace."""
+"""Saves a diagnostic bundle of a namespace; explains why a run stalls."""
 
 from __future__ import annotations
 
@@ -6,10 +6,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 import yaml
+from rich.console import Console
 
 from scale_tests.cluster import operator
 from scale_tests.cluster.kube import ApiError, Cluster, Json, core, partisan_cluster
 from scale_tests.cluster.nodes import read_page
+from scale_tests.cluster.partisan import read_cluster
+from scale_tests.host.commands import relative
+
+SHOWN_LOG_LINES, EVENT_LINES = 15, 10
+"""The lines of the operator's log, and of events, that are printed."""
 
 LOG_LINES = 400
 """Lines of each node's log that are kept."""
@@ -88,3 +94,32 @@ def _time(event: Json) -> str:
 def _without_noise(item: Json) -> Json:
     item["metadata"].pop("managedFields", None)
     return item
+
+
+def explain(console: Console, cluster: Cluster, namespace: str, name: str, directory: Path) -> None:
+    """Prints conditions, events and the operator's log, in the order in which a user checks.
+
+    The rest is saved in `directory`.
+    """
+    try:
+        console.print("\n[bold]Conditions[/bold]")
+        for condition in read_cluster(cluster, namespace, name).conditions:
+            _line(
+                console,
+                f"{condition.type}={condition.status}  {condition.reason}: {condition.message}",
+            )
+        console.print("\n[bold]Warnings among the last events[/bold]")
+        warnings = [line for line in events(cluster, namespace) if " Warning " in line]
+        for line in warnings[-EVENT_LINES:]:
+            _line(console, line)
+        console.print("\n[bold]End of the operator's log[/bold]")
+        for line in operator.logs(cluster, lines=SHOWN_LOG_LINES).splitlines():
+            _line(console, line)
+        must_gather(cluster, namespace, directory)
+    except ApiError as error:
+        _line(console, f"The API server could not be asked any further: {error}")
+    console.print(f"\nEverything else is in {relative(directory)}/.", highlight=False)
+
+
+def _line(console: Console, text: str) -> None:
+    console.print(f"  {text}", highlight=False, markup=False, soft_wrap=True)

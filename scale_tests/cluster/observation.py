@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from scale_tests.cluster.nodes import NodeStatus
@@ -53,3 +53,14 @@ def totals(
             last[node.name] = (node.incarnation, now)
         line.append((observation.seconds, sums.copy()))
     return line
+
+
+def slopes(line: Sequence[tuple[float, float]], window: float) -> Iterator[tuple[float, float]]:
+    """The rise of a line per unit of time, against time, over the `window` before it."""
+    start = 0
+    for end, (time, value) in enumerate(line):
+        while start + 1 < end and time - line[start + 1][0] >= window:
+            start += 1
+        elapsed = time - line[start][0]
+        if elapsed > 0:
+            yield time, (value - line[start][1]) / elapsed

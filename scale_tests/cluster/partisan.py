@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field, fields
+from datetime import datetime
 from typing import Any, TypeVar
 
 from scale_tests.cluster.kube import Cluster, Json, core, holds, partisan_cluster
@@ -262,3 +263,29 @@ def _filled(kind: type[T], item: Json, **given: Any) -> T:
         if value is not None and field_.name not in given:
             found[field_.name] = float(value) if field_.type in (float, "float") else value
     return kind(**found)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seconds:
+    """From the apply to milestones, by the cluster's clock; None for one that was not reached."""
+
+    apply_to_ready: float | None
+    apply_to_joined: float | None
+    apply_to_converged: float | None
+
+
+def milestones(timings: dict[str, str]) -> Seconds:
+    """The milestones of `status.timings` as seconds since the apply."""
+
+    def since_apply(milestone: str) -> float | None:
+        applied, reached = timings.get("appliedAt"), timings.get(milestone)
+        if not applied or not reached:
+            return None
+        elapsed = datetime.fromisoformat(reached) - datetime.fromisoformat(applied)
+        return round(elapsed.total_seconds(), 3)
+
+    return Seconds(
+        apply_to_ready=since_apply("readyAt"),
+        apply_to_joined=since_apply("joinedAt"),
+        apply_to_converged=since_apply("convergedAt"),
+    )

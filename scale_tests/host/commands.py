@@ -27,10 +27,7 @@ class CommandError(Exception):
 
 
 def capture(
-    argv: Sequence[str],
-    *,
-    env: Mapping[str, str] | None = None,
-    stdin: str | None = None,
+    argv: Sequence[str], *, env: Mapping[str, str] | None = None, stdin: str | None = None
 ) -> str:
     """Runs `argv`; returns its standard output. Raises CommandError with all that it wrote."""
     done = subprocess.run(
@@ -51,11 +48,7 @@ def capture(
 def stream(argv: Sequence[str], *, env: Mapping[str, str] | None = None) -> None:
     """Runs `argv` with this process's own standard output, for progress. Raises CommandError."""
     done = subprocess.run(
-        argv,
-        cwd=ROOT,
-        env={**os.environ, **(env or {})},
-        stdin=subprocess.DEVNULL,
-        check=False,
+        argv, cwd=ROOT, env={**os.environ, **(env or {})}, stdin=subprocess.DEVNULL, check=False
     )
     if done.returncode != 0:
         raise CommandError(argv, done.returncode, "its output is above")

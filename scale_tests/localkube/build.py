@@ -41,10 +41,7 @@ def toolset() -> Toolset:
     """The programs of this checkout's version of Kubernetes. Raises BuildError."""
     go_mod = (TOOLS / "go.mod").read_text()
     return Toolset(
-        name=version(),
-        directory=TOOLS,
-        programs=PACKAGES,
-        linker_flags=_linker_flags(go_mod),
+        name=version(), directory=TOOLS, programs=PACKAGES, linker_flags=_linker_flags(go_mod)
     )
 
 

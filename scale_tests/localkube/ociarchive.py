@@ -66,9 +66,7 @@ def write_single_binary_image(archive: Path, name: str, program: Path) -> None:
             "schemaVersion": 2,
             "mediaType": "application/vnd.oci.image.manifest.v1+json",
             "config": _descriptor("application/vnd.oci.image.config.v1+json", config),
-            "layers": [
-                _descriptor("application/vnd.oci.image.layer.v1.tar+gzip", compressed),
-            ],
+            "layers": [_descriptor("application/vnd.oci.image.layer.v1.tar+gzip", compressed)],
         }
     )
     entry = _descriptor("application/vnd.oci.image.manifest.v1+json", manifest)
@@ -78,9 +76,7 @@ def write_single_binary_image(archive: Path, name: str, program: Path) -> None:
         for blob in (compressed, config, manifest)
     }
     layout = _json({"imageLayoutVersion": "1.0.0"})
-    archive.write_bytes(
-        _tar({"oci-layout": layout, "index.json": index, **blobs}, mode=0o644),
-    )
+    archive.write_bytes(_tar({"oci-layout": layout, "index.json": index, **blobs}, mode=0o644))
 
 
 def _tar(files: dict[str, bytes], *, mode: int) -> bytes:

@@ -147,10 +147,7 @@ class Bench:
         """Runs the benchmark; returns the exit status, 1 when a check is missed."""
         session = Session(bench=self, options=self.parser().parse_args(arguments))
         return terminal.run(
-            lambda: self.measure(session),
-            *EXPECTED,
-            *self.expected,
-            interrupted=self.interrupted,
+            lambda: self.measure(session), *EXPECTED, *self.expected, interrupted=self.interrupted
         )
 
 

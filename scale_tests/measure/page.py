@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -47,15 +46,7 @@ class Picture:
     caption: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Link:
-    """Another page, by its file."""
-
-    title: str
-    file: Path
-
-
-Part = Table | Picture | Link
+Part = Table | Picture
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,8 +136,6 @@ def write(page: Page, directory: Path) -> list[Path]:
 
 
 def _marked_down(part: Part, directory: Path) -> list[str]:
-    if isinstance(part, Link):
-        return [f"[{part.title}]({_way(part, directory)})"]
     if isinstance(part, Picture):
         caption = ["", part.caption] if part.caption else []
         return [f"![{part.title}]({part.file.relative_to(directory)})", *caption]
@@ -157,11 +146,6 @@ def _marked_down(part: Part, directory: Path) -> list[str]:
 def markdown_table(table: Table) -> list[str]:
     """The lines of a table, without its caption."""
     return [_row(table.head), _row(["---"] * len(table.head)), *map(_row, table.rows)]
-
-
-def _way(link: Link, directory: Path) -> str:
-    """The way to a page from one in `directory`, as an address."""
-    return Path(os.path.relpath(link.file, directory)).as_posix()
 
 
 def _row(values: Sequence[str]) -> str:

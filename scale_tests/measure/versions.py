@@ -39,10 +39,7 @@ def of_machine(otp: Iterable[str]) -> dict[str, str]:
 
 def of_repository() -> dict[str, str]:
     """The version of this checkout."""
-    return {
-        "python": platform.python_version(),
-        "source": _source(),
-    }
+    return {"python": platform.python_version(), "source": _source()}
 
 
 def _source() -> str:

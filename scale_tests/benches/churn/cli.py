@@ -20,9 +20,9 @@ from scale_tests.benches.churn.scenario import Runner, Scenario
 from scale_tests.cluster import environment as environments
 from scale_tests.cluster import operator
 from scale_tests.cluster.capacity import capacity, shortage
-from scale_tests.cluster.diagnosis import explain
 from scale_tests.cluster.environment import ConfigurationError
 from scale_tests.cluster.kube import Cluster, partisan_cluster
+from scale_tests.cluster.must_gather import explain
 from scale_tests.cluster.removal import remove_cluster, start_over
 from scale_tests.cluster.sampler import Sampler
 from scale_tests.cluster.wait import StalledError

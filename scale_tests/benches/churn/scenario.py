@@ -175,8 +175,7 @@ class Runner:
             ),
         )
         return self._wait(
-            f"nothing counted twice after {name}",
-            lambda sample: sample.accounted >= held.values[1],
+            f"nothing counted twice after {name}", lambda sample: sample.accounted >= held.values[1]
         )
 
     def _wait(

@@ -15,9 +15,8 @@ from scale_tests.cluster import views
 from scale_tests.cluster.environment import Environment
 from scale_tests.cluster.kube import Cluster
 from scale_tests.cluster.nodes import NodeStatus, components, read_nodes, read_nodes_at
-from scale_tests.cluster.observation import Observation, totals
+from scale_tests.cluster.observation import Observation, slopes, totals
 from scale_tests.cluster.partisan import read_addresses, read_cluster
-from scale_tests.measure.slopes import slopes
 
 _ENOUGH = 0.9
 """The share of the survivors that must answer for a sample to count for their links."""
@@ -68,10 +67,7 @@ def sampling(
 ) -> Callable[[float], Sample]:
     """A function that samples a cluster, at its pods' addresses where this machine reaches them."""
     pool = urllib3.PoolManager(
-        num_pools=1,
-        retries=False,
-        timeout=urllib3.Timeout(5.0),
-        headers={"connection": "close"},
+        num_pools=1, retries=False, timeout=urllib3.Timeout(5.0), headers={"connection": "close"}
     )
 
     def take(seconds: float) -> Sample:

@@ -16,8 +16,15 @@ from pathlib import Path
 from charts.tools.dashboards.files import committed
 from scale_tests.benches.dashboards.findings import findings, ranges
 from scale_tests.benches.dashboards.pictures import Range, asking, draw, range_of
-from scale_tests.benches.dashboards.plan import FULL, QUICK
-from scale_tests.benches.dashboards.run import CHAIN_NAMESPACE, FAULTY, NAMESPACE, Stage, perform
+from scale_tests.benches.dashboards.run import (
+    CHAIN_NAMESPACE,
+    FAULTY,
+    FULL,
+    NAMESPACE,
+    QUICK,
+    Stage,
+    perform,
+)
 from scale_tests.cluster import environment as environments
 from scale_tests.cluster import operator
 from scale_tests.cluster.environment import ConfigurationError
@@ -56,9 +63,7 @@ def _run(session: Session) -> int:
     _draw(session, stage.prometheus, ranges(stage, found.end))
     nodes = read_nodes(cluster, NAMESPACE, [f"{FAULTY}-0"])
     status = session.reported(found).conclude(
-        found.cells(),
-        versions=versions.of_cluster(cluster, nodes),
-        local_cluster=environment.local,
+        found.cells(), versions=versions.of_cluster(cluster, nodes), local_cluster=environment.local
     )
     stage.remove()
     return status

@@ -16,9 +16,7 @@ MOST_SERIES = 24
 
 
 def answered(
-    prometheus: Prometheus,
-    dashboards: Iterable[dict[str, Any]],
-    shown: Callable[[Panel], Range],
+    prometheus: Prometheus, dashboards: Iterable[dict[str, Any]], shown: Callable[[Panel], Range]
 ) -> dict[str, int]:
     """How many series with numbers each query gives, by panel and expression. Raises ApiError."""
     return {

@@ -18,11 +18,11 @@ from scale_tests.benches.dashboards.evaluation import (
     history,
 )
 from scale_tests.benches.dashboards.pictures import Range, range_of
-from scale_tests.benches.dashboards.plan import COMPARED
 from scale_tests.benches.dashboards.run import (
     CHAIN,
     CHAIN_ALERTS,
     CHAIN_NAMESPACE,
+    COMPARED,
     FAULTY,
     NAMESPACE,
     Stage,

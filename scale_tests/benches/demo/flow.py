@@ -14,10 +14,10 @@ from scale_tests.benches.demo.live import View
 from scale_tests.benches.demo.sample import Sample, sampling
 from scale_tests.cluster import environment as environments
 from scale_tests.cluster import operator
-from scale_tests.cluster.diagnosis import explain
 from scale_tests.cluster.environment import Environment
 from scale_tests.cluster.kube import ApiError, Cluster, Json, partisan_cluster
 from scale_tests.cluster.monitoring import prometheus
+from scale_tests.cluster.must_gather import explain
 from scale_tests.cluster.removal import remove_cluster
 from scale_tests.cluster.sampler import Sampler
 from scale_tests.cluster.wait import StalledError

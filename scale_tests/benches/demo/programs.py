@@ -26,8 +26,7 @@ def provide(directory: Path = ROOT / "build" / "bin") -> Path:
     source = shlex.quote(str(ROOT / "operator" / "src"))
     for name, module in _PLUGIN.items():
         _write(
-            directory / name,
-            f"env PYTHONPATH={source} {shlex.quote(sys.executable)} -m {module}",
+            directory / name, f"env PYTHONPATH={source} {shlex.quote(sys.executable)} -m {module}"
         )
     # For `kubectl partisan plan`; it says itself when the runtime is not compiled.
     _write(

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from scale_tests.benches.demo.sample import Sample, sent_bytes
-from scale_tests.cluster.milestones import Seconds, seconds
 from scale_tests.cluster.nodes import NodeStatus, components
+from scale_tests.cluster.partisan import Seconds, milestones
 from scale_tests.measure.checks import Check, equal
 
 
@@ -61,7 +61,7 @@ def compute(samples: Sequence[Sample], versions: dict[str, str]) -> Result:
         overcounting_percent=run.overcounting_percent,
         lost_increments=run.lost_increments,
         replaced_nodes=run.replaced_nodes,
-        seconds=seconds(dict(status.timings)),
+        seconds=milestones(dict(status.timings)),
         channels=channel_totals(samples),
         sync_payload_bytes=sum(node.sync_payload_bytes for node in nodes),
         memory_bytes_per_node=sum(node.memory_bytes for node in nodes) // max(1, len(nodes)),

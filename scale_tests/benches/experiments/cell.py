@@ -7,8 +7,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 
-from scale_tests.benches.experiments import collect, figures
-from scale_tests.benches.experiments.course import Course, Place, observe
+from scale_tests.benches.experiments import collect
+from scale_tests.benches.experiments.course import Course, Place, figures, observe
 from scale_tests.benches.experiments.experiment import CLUSTER, Point
 from scale_tests.cluster.environment import Environment
 from scale_tests.cluster.kube import ApiError, Cluster, core, partisan_cluster
@@ -47,7 +47,7 @@ def run(place: Place, point: Point, say: Say) -> Result:
         must_gather(place.cluster, place.namespace, place.evidence / point.slug)
     rest = None if error else _rest(place.environment, point.experiment.rest_seconds, say)
     say("collecting")
-    cell = figures.read(place, point, course, before)
+    cell = figures(place, point, course, before)
     say("deleting")
     deleting = time.monotonic()
     left = remove(place.cluster, place.namespace)

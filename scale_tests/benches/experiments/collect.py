@@ -9,8 +9,8 @@ from typing import NamedTuple, TypeVar
 
 from scale_tests.cluster import operator
 from scale_tests.cluster.environment import Environment
-from scale_tests.cluster.footprints import footprints
 from scale_tests.cluster.kube import ApiError, Cluster, core
+from scale_tests.cluster.local_nodes import footprints
 from scale_tests.cluster.nodes import NodeStatus
 from scale_tests.cluster.wait import StalledError, wait_for
 from scale_tests.host import procfs

@@ -10,7 +10,6 @@ from typing import Any
 
 from scale_tests.benches.experiments import (
     checks,
-    not_run,
     pictures,
     provenance,
     published,
@@ -26,15 +25,7 @@ from scale_tests.measure import drawing
 from scale_tests.measure.bench import Session
 from scale_tests.measure.cells import SLOW, Result
 from scale_tests.measure.checks import Check
-from scale_tests.measure.page import Link, Page, Picture, Section, Table, bars_table, listed
-
-OTHER_PAGES = {
-    "scale": "The published evaluation from 32 nodes on, overlay by overlay",
-    "thousand": "The published evaluation with 1,024 nodes, in real time",
-    "churn": "Churn and partitions: nodes killed, replaced and cut off while they count",
-    "client-server": "Client-server past 256 nodes: a server's memory with bounds and without",
-}
-"""The rest of the evaluation: the titles of its pages, by directories of results."""
+from scale_tests.measure.page import Page, Picture, Section, Table, bars_table, listed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +52,7 @@ class Report:
     @property
     def missing(self) -> list[Json]:
         """The cells that were not run."""
-        return not_run.cells(self.experiment, self.results, self.left_out)
+        return tables.not_run(self.experiment, self.results, self.left_out)
 
     def checks(self, _cells: Sequence[Any]) -> list[Check]:
         """The targets."""
@@ -76,7 +67,7 @@ class Report:
         return _draw(self, directory / "pictures")
 
     def page(self, meta: Mapping[str, Any], cells: Sequence[Any], drawn: Sequence[Picture]) -> Page:
-        """The page, which links others that are next to its directory."""
+        """The page."""
         title = f"{self.experiment.title}, {meta['started'][:10]}"
         return Page(title=title, sections=_sections(self, self.checks(cells), drawn))
 
@@ -153,9 +144,8 @@ def _sections(contents: Report, found: Sequence[Check], drawn: Sequence[Picture]
         Section(title="Cells that took longer than they count", text=_slow(results)),
         Section(
             title="Cells that were not run",
-            parts=[not_run.table(experiment, missing)] if missing else [],
+            parts=[tables.not_run_table(experiment, missing)] if missing else [],
         ),
-        Section(title="The rest of the evaluation", parts=_other_pages(contents.directory)),
         Section(
             title="Again",
             text=[
@@ -196,13 +186,3 @@ def _slow(results: Sequence[Result]) -> list[str]:
         "in the configured time. Where the machine was too busy, a lower time compression gives it "
         "more time."
     ]
-
-
-def _other_pages(directory: Path) -> list[Link]:
-    """The other pages that are there next to the report's directory."""
-    links = [
-        Link(title=title, file=directory.parent / name / "README.md")
-        for name, title in OTHER_PAGES.items()
-        if name != directory.name
-    ]
-    return [link for link in links if link.file.is_file()]

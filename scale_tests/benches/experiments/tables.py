@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from scale_tests.benches.experiments import published, simulated
 from scale_tests.benches.experiments.experiment import Experiment
 from scale_tests.benches.experiments.provenance import speed
 from scale_tests.benches.experiments.simulated import Simulated
+from scale_tests.cluster.kube import Json
 from scale_tests.host.units import GIB, MIB, seconds
 from scale_tests.measure import synchronization
 from scale_tests.measure.cells import Rest, Result
@@ -15,6 +16,8 @@ from scale_tests.measure.page import Table
 from scale_tests.measure.tables import Column, tabulated
 
 Cell = Result | Simulated
+
+NOT_YET = "the run has not reached it: the same command continues"
 
 
 def _known(value: float | None, form: str, times: float = 1) -> str:
@@ -99,10 +102,7 @@ def transmission(
         ("payload", lambda cell: f"{cell.bytes_payload / GIB:.4g}"),
         ("published", lambda cell: f"{value:g}" if (value := theirs(cell)) else ""),
         ("published / ours", gain),
-        (
-            "least",
-            lambda cell: f"{synchronization.least(cell.nodes):.2g}" if comparable else "",
-        ),
+        ("least", lambda cell: f"{synchronization.least(cell.nodes):.2g}" if comparable else ""),
         ("frames", lambda cell: f"{cell.bytes_frames / GIB:.4g}"),
         ("TCP", lambda cell: _known(cell.bytes_tcp, ".4g", 1 / GIB)),
         ("payload per node, MiB", lambda cell: f"{cell.bytes_payload / cell.nodes / MIB:.3g}"),
@@ -158,4 +158,41 @@ def _sorted(experiment: Experiment, results: Sequence[Result]) -> list[Result]:
             cell.nodes,
             cell.trial,
         ),
+    )
+
+
+def not_run(
+    experiment: Experiment, results: Iterable[Result], reasons: Mapping[str, str]
+) -> list[Json]:
+    """The points of the matrix without a result, as documents have them.
+
+    Reasons are by the points' slugs.
+    """
+    done = {(cell.nodes, cell.overlay, cell.synchronization, cell.trial) for cell in results}
+    return [
+        {
+            "nodes": point.nodes,
+            "overlay": point.overlay.name,
+            "synchronization": point.synchronization,
+            "trial": point.trial,
+            "reason": reasons.get(point.slug, NOT_YET),
+        }
+        for point in experiment.points()
+        if (point.nodes, point.overlay.name, point.synchronization, point.trial) not in done
+    ]
+
+
+def not_run_table(experiment: Experiment, missing: Sequence[Json]) -> Table:
+    """A row for the cells of a size and an overlay that have a reason in common."""
+    rows: dict[tuple[str, int, str], list[str]] = {}
+    for cell in missing:
+        trial = f" #{cell['trial']}" if experiment.trials > 1 else ""
+        key = (cell["overlay"], cell["nodes"], cell["reason"])
+        rows.setdefault(key, []).append(f"{cell['synchronization']}{trial}")
+    return Table(
+        head=("overlay", "synchronizations", "nodes", "why"),
+        rows=[
+            [overlay, ", ".join(modes), f"{nodes:,}", reason]
+            for (overlay, nodes, reason), modes in rows.items()
+        ],
     )

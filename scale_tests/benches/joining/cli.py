@@ -9,8 +9,8 @@ from __future__ import annotations
 from scale_tests.benches.joining import measure, report
 from scale_tests.benches.joining.measure import CLUSTER, NAMESPACE
 from scale_tests.cluster import operator
-from scale_tests.cluster.footprints import footprints
 from scale_tests.cluster.kube import Cluster
+from scale_tests.cluster.local_nodes import footprints
 from scale_tests.cluster.nodes import read_nodes
 from scale_tests.cluster.removal import remove_cluster, start_over
 from scale_tests.measure import versions

@@ -102,8 +102,7 @@ class Run:
             ),
         ]
         return Page(
-            title=f"Predictions compared with real runs, {meta['started'][:10]}",
-            sections=sections,
+            title=f"Predictions compared with real runs, {meta['started'][:10]}", sections=sections
         )
 
 

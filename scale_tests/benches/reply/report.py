@@ -128,10 +128,7 @@ def _crossover_table(found: Runs) -> Table:
     return Table(
         head=("callers", *(way.name for way in spawned)),
         rows=[
-            [
-                str(callers),
-                *(_located(crossover_us(found, callers, way)) for way in spawned),
-            ]
+            [str(callers), *(_located(crossover_us(found, callers, way)) for way in spawned)]
             for callers in _callers(found)
             if callers > 1
         ],

@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any
 
 from scale_tests import otp
-from scale_tests.benches.runtime import driver, footprint, memory, pictures, report, waits
+from scale_tests.benches.runtime import footprint, memory, pictures, report, waits
 from scale_tests.benches.runtime import plan as plans
 from scale_tests.host import procfs
 from scale_tests.host.wire import Wire, WireError, congestion_controls, wire
@@ -85,8 +85,8 @@ def _cells(chosen: plans.Plan, parts: set[str], say: Callable[[str], None]) -> l
             jobs += plans.dispatch(chosen) if "dispatch" in parts else []
         if jobs:
             with wire(rtt_ms, congestion) as line:
-                cells += driver.run(line, jobs, say)
-                cells += driver.run(line, _again(chosen, cells, line), say)
+                cells += plans.run(line, jobs, say)
+                cells += plans.run(line, _again(chosen, cells, line), say)
     return cells
 
 

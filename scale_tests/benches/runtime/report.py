@@ -255,11 +255,7 @@ def pings(cells: Sequence[Cell], *, attempt: int = 0) -> dict[tuple[float, str],
 def _target(point: Point, other: str, value: float) -> Target:
     over = {"raw": "of raw sockets", "disterl": "over Distributed Erlang"}[other]
     return Target(
-        name=f"{_where(point)}: {over}",
-        rtt_ms=point.rtt_ms,
-        other=other,
-        value=value,
-        point=point,
+        name=f"{_where(point)}: {over}", rtt_ms=point.rtt_ms, other=other, value=value, point=point
     )
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from scale_tests import otp
-from scale_tests.benches.runtime import driver, plan
+from scale_tests.benches.runtime import plan
 from scale_tests.cluster.environment import ConfigurationError
 from scale_tests.host.commands import CommandError, relative
 from scale_tests.host.wire import wire
@@ -25,6 +25,7 @@ from scale_tests.measure import versions
 from scale_tests.measure.bench import Session
 from scale_tests.measure.document import document, write
 from scale_tests.measure.page import Table
+from scale_tests.measure.spread import Cell
 from scale_tests.measure.systems import OURS
 from scale_tests.measure.tables import terminal_table
 
@@ -130,7 +131,7 @@ def measure(session: Session) -> int:
     return 0
 
 
-def _pings(trace: Path, say: Callable[[str], None]) -> list[driver.Cell]:
+def _pings(trace: Path, say: Callable[[str], None]) -> list[Cell]:
     argv = ["perf", "record", "--quiet", "--all-cpus", "--clockid", "CLOCK_MONOTONIC"]
     argv += ["--mmap-pages", "16384", "--output", str(trace)]
     argv += [word for event in _EVENTS for word in ("--event", event)]
@@ -142,7 +143,7 @@ def _pings(trace: Path, say: Callable[[str], None]) -> list[driver.Cell]:
     ):
         assert recorder.stdin is not None
         try:
-            cells = list(driver.run(line, jobs, say))
+            cells = list(plan.run(line, jobs, say))
         finally:
             recorder.stdin.close()
     if recorder.returncode != 0:

@@ -69,11 +69,7 @@ FIGURES = (
 def rows(figures: Iterable[Cell]) -> list[Row]:
     """The figures by size, small clusters first."""
     return [
-        {
-            "nodes": nodes,
-            "forming_kilobytes": values["forming_bytes_per_node"] / 1000,
-            **values,
-        }
+        {"nodes": nodes, "forming_kilobytes": values["forming_bytes_per_node"] / 1000, **values}
         for (_overlay, nodes), values in sorted(grouped(figures, EXPERIMENT).items())
     ]
 

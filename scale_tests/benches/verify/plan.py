@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from scale_tests.benches.verify.expected import (
-    EXECUTIONS_WITHIN,
-    FIGURES,
-    PRINTED,
-)
+from scale_tests.benches.verify.expected import EXECUTIONS_WITHIN, FIGURES, PRINTED
 
 SEEDS = range(1, 11)
 """Of the models that must find their counterexample, whatever the seed."""

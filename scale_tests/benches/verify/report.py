@@ -29,13 +29,7 @@ SECONDS = 180
 
 def checks(cells: Sequence[Cell]) -> list[Check]:
     """The targets, with the values found."""
-    return [
-        *_figures(cells),
-        *_printed(cells),
-        *_own(cells),
-        *_replays(cells),
-        *_speeds(cells),
-    ]
+    return [*_figures(cells), *_printed(cells), *_own(cells), *_replays(cells), *_speeds(cells)]
 
 
 def tables(cells: Sequence[Cell]) -> dict[str, Table]:

@@ -16,8 +16,8 @@ from typing import Any
 import aiohttp
 
 from scale_tests.cluster.agent import sandbox
+from scale_tests.cluster.agent.machine import Seen, status
 from scale_tests.cluster.agent.sandbox import Sandbox
-from scale_tests.cluster.agent.status import Seen, status
 from scale_tests.cluster.async_kube import MERGE, AsyncCluster
 from scale_tests.cluster.fleet import end
 from scale_tests.cluster.kube import Json, core, moment

@@ -121,11 +121,7 @@ def states(pods: int, changes: int) -> list[bool]:
 
 
 def _patch(cluster: Cluster, pod: str, *, ready: bool) -> None:
-    condition = {
-        "type": "Ready",
-        "status": str(ready),
-        "lastTransitionTime": moment(),
-    }
+    condition = {"type": "Ready", "status": str(ready), "lastTransitionTime": moment()}
     cluster.request(
         "PATCH",
         core(NAMESPACE, "pods", f"{pod}/status"),

@@ -9,10 +9,23 @@ from pathlib import Path
 
 from scale_tests.cluster import programs
 from scale_tests.cluster.kube import Json, holds
-from scale_tests.cluster.kwok import build
 from scale_tests.cluster.kwok.control_plane import PODS, ControlPlane
 from scale_tests.cluster.wait import wait_for
 from scale_tests.localkube.api import Client
+from scale_tests.localkube.build import module_version
+from scale_tests.localkube.toolset import Toolset
+
+TOOLSET = Toolset(
+    name="kwok",
+    directory=Path(__file__).with_name("tools"),
+    programs={"kwok": "sigs.k8s.io/kwok/cmd/kwok"},
+)
+
+
+def version() -> str:
+    """The version of KWOK. Raises BuildError."""
+    return module_version("sigs.k8s.io/kwok", (TOOLSET.directory / "go.mod").read_text())
+
 
 USER = "kwok"
 """The user of KWOK's controller at the API server."""
@@ -64,7 +77,7 @@ def machine(index: int) -> Json:
 @contextmanager
 def machines(plane: ControlPlane, count: int) -> Iterator[None]:
     """So many simulated machines that are ready. Raises LocalkubeError, ApiError, StalledError."""
-    program = build.ensure_built() / "kwok"
+    program = TOOLSET.ensure_built() / "kwok"
     argv = [
         *(str(program), f"--config={STAGES}", f"--kubeconfig={plane.kubeconfig_of(USER)}"),
         *("--manage-all-nodes=true", f"--server-address={_HEALTH}"),

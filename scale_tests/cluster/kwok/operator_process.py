@@ -105,11 +105,7 @@ def _leads() -> bool:
 
 
 def _install(plane: ControlPlane) -> None:
-    namespace = {
-        "apiVersion": "v1",
-        "kind": "Namespace",
-        "metadata": {"name": operator.NAMESPACE},
-    }
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": operator.NAMESPACE}}
     objects = [namespace, *(item for item in chart_objects() if item["kind"] in KINDS)]
     capture(
         [operator.tool("kubectl"), "apply", "--server-side", "-f", "-"],

@@ -1,16 +1,22 @@
-"""The work of the operator over a time: from its metrics, and from the API server's audit log."""
+"""The work of the operator: from its metrics, samples, and the API server's audit log."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
+from scale_tests.cluster.kube import ApiError, Cluster
 from scale_tests.cluster.kwok import audit
 from scale_tests.cluster.kwok.audit import Request
+from scale_tests.cluster.kwok.clusters import statuses
 from scale_tests.cluster.kwok.exposition import Page, quantile
 from scale_tests.cluster.kwok.operator_process import RESYNC_SECONDS, USER, OperatorProcess
+from scale_tests.cluster.wait import repeating
+from scale_tests.host import procfs
+from scale_tests.host.units import MIB
 
 RECONCILE = "partisan_operator_reconcile_seconds"
 _LATE = 1.0
@@ -94,3 +100,43 @@ def phase(start: Mark, end: Mark, found: Sequence[Request]) -> Phase:
 
 def _finite(seconds: float) -> float | None:
     return round(seconds, 4) if math.isfinite(seconds) else None
+
+
+PERIOD = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sample:
+    """One second."""
+
+    second: float
+    ready: int
+    """Pods of all clusters."""
+
+    memory_mib: float
+    """The operator's resident memory."""
+
+    cpu_seconds: float
+    """The operator's, since its start."""
+
+
+@contextmanager
+def sampling(cluster: Cluster, operator: OperatorProcess) -> Iterator[list[Sample]]:
+    """Takes a sample every second until the block is left."""
+    samples: list[Sample] = []
+    began = time.monotonic()
+
+    def take() -> None:
+        with suppress(ApiError):  # A busy API server: the next second has another sample.
+            found = statuses(cluster)
+            samples.append(
+                Sample(
+                    second=round(time.monotonic() - began, 1),
+                    ready=sum(item.get("status", {}).get("ready") or 0 for item in found),
+                    memory_mib=round(procfs.memory(operator.pid)["Rss"] / MIB, 1),
+                    cpu_seconds=procfs.cpu_seconds(operator.pid),
+                )
+            )
+
+    with repeating(take, PERIOD):
+        yield samples

@@ -19,8 +19,7 @@ from scale_tests.cluster.kwok.operator_process import (
     OperatorProcess,
     operator_process,
 )
-from scale_tests.cluster.kwok.phases import Mark, mark, phase, writes_so_far
-from scale_tests.cluster.kwok.sampler import sampling
+from scale_tests.cluster.kwok.phases import Mark, mark, phase, sampling, writes_so_far
 from scale_tests.cluster.kwok.stand_in import stand_in
 from scale_tests.cluster.wait import StallClock
 from scale_tests.host.units import MIB

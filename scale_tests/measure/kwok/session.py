@@ -11,7 +11,7 @@ from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
-from scale_tests.cluster.kwok import build, confinement
+from scale_tests.cluster.kwok import confinement, machines
 from scale_tests.cluster.kwok.control_plane import settings_in
 from scale_tests.host.commands import relative
 from scale_tests.localkube import build as localkube_build
@@ -57,7 +57,7 @@ def _options(parser: argparse.ArgumentParser) -> None:
 def _confine(session: Session) -> int:
     """Builds the programs, which needs the network, and runs the bench confined."""
     localkube_build.ensure_built()
-    build.ensure_built()
+    machines.TOOLSET.ensure_built()
     own = (session.bench.name, _CONFINED, "--out", str(session.directory))
     return confinement.confine("scale_tests", *own)
 
@@ -73,7 +73,7 @@ def _measure(session: Session, scenarios: Sequence[Scenario]) -> int:
         versions={
             **versions.of_repository(),
             "kubernetes": localkube_build.version(),
-            "kwok": build.version(),
+            "kwok": machines.version(),
         },
         config={
             "scenarios": [asdict(scenario) for scenario in scenarios],

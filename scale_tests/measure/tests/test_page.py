@@ -6,7 +6,6 @@ from pathlib import Path
 
 from scale_tests.measure.checks import Check
 from scale_tests.measure.page import (
-    Link,
     Page,
     Picture,
     Section,
@@ -58,14 +57,6 @@ def test_empty_titles_and_captions_are_left_out(tmp_path: Path) -> None:
     page = Page(title="Title", sections=[Section(text=["First."], parts=[table])])
     assert markdown(page, tmp_path) == "# Title\n\nFirst.\n\n| a |\n| --- |\n| 1 |\n"
     assert "<h2>" not in hypertext(page, tmp_path)
-
-
-def test_another_page_is_linked_by_the_way_to_it(tmp_path: Path) -> None:
-    link = Link(title="Others & more", file=tmp_path / "b" / "README.md")
-    page = Page(title="Title", sections=[Section(parts=[link])])
-    assert "\n[Others & more](../b/README.md)\n" in markdown(page, tmp_path / "a")
-    linked = '<p><a href="../b/README.md">Others &amp; more</a></p>'
-    assert linked in hypertext(page, tmp_path / "a")
 
 
 def test_each_check_is_a_row_that_says_whether_it_holds() -> None:

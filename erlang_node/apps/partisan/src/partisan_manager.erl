@@ -25,7 +25,8 @@
 -export([open_lane/2]).
 -export([route/1]).
 -export([seek/1]).
--export([is_seeking/0]).
+-export([park/1]).
+-export([unparked/1]).
 
 -export([init/1]).
 -export([handle_call/3]).
@@ -165,10 +166,17 @@ route(Name) ->
 seek(Name) ->
     gen_server:cast(?MODULE, {seek, Name}).
 
-%% @doc Whether this node searches for members: not once it leaves.
--spec is_seeking() -> boolean().
-is_seeking() ->
-    gen_server:call(?MODULE, is_seeking, infinity).
+%% @doc Makes the caller the process that keeps the messages to a member ({@link partisan_parked}).
+%% `routed': they need not be kept; `parked': another process does; `left': this node leaves, and
+%% searches no more.
+-spec park(partisan_peer:name()) -> ok | routed | parked | left.
+park(Name) ->
+    gen_server:call(?MODULE, {park, Name}, infinity).
+
+%% @doc No more messages to a member are kept.
+-spec unparked(partisan_peer:name()) -> ok.
+unparked(Name) ->
+    gen_server:cast(?MODULE, {unparked, Name}).
 
 %% gen_server.
 
@@ -201,8 +209,10 @@ handle_call({open_lane, Key, Wait}, From, #state{links = Links0} = State) ->
         {wait, Links} -> {noreply, State#state{links = Links}};
         {Answer, Links} -> {reply, Answer, State#state{links = Links}}
     end;
-handle_call(is_seeking, _From, #state{leaving = Leaving} = State) ->
-    {reply, Leaving =:= no, State};
+handle_call({park, _Name}, _From, #state{leaving = Leaving} = State) when Leaving =/= no ->
+    {reply, left, State};
+handle_call({park, Name}, {Keeper, _}, State) ->
+    {reply, parked(Name, Keeper), State};
 handle_call({route, _Name}, _From, #state{leaving = Leaving} = State) when Leaving =/= no ->
     {reply, {error, no_route}, State};
 handle_call({route, Name}, From, #state{seekers = Seekers} = State) ->
@@ -246,6 +256,9 @@ handle_call(Unknown, _From, State) ->
 -spec handle_cast(term(), #state{}) -> {noreply, #state{}}.
 handle_cast({seek, Name}, State) ->
     {noreply, run([{find_route, Name}], State)};
+handle_cast({unparked, Name}, State) ->
+    ok = partisan_transport:mark_lanes(Name),
+    {noreply, State};
 handle_cast({handled, Answer}, State) ->
     {noreply, run([{handled, Answer}], State)};
 handle_cast(Unknown, State) ->
@@ -403,6 +416,17 @@ tell_seekers(Name, Answer, #state{seekers = Seekers} = State) ->
             State#state{seekers = Others};
         error ->
             State
+    end.
+
+parked(Name, Keeper) ->
+    case partisan_view:known_route(Name) of
+        {ok, _} ->
+            routed;
+        none ->
+            case partisan_parked:enter(Name, Keeper) of
+                true -> partisan_transport:mark_lanes(Name);
+                false -> parked
+            end
     end.
 
 cancel(none) ->

@@ -33,8 +33,8 @@ a_channel_has_what_it_asks_for() ->
     ?assertEqual(500, partisan_channel:unacknowledged_limit(Narrow)),
     ?assertNot(partisan_channel:is_acknowledged(Bulk)),
     ?assert(partisan_channel:is_acknowledged(Narrow)),
-    ?assertEqual(1000, proplists:get_value([narrow], partisan_transport:queue_limit())),
-    ?assertEqual(6, length(partisan_transport:queue_limit())).
+    ?assertEqual(1000, proplists:get_value([narrow], partisan_channel_stats:queue_limit())),
+    ?assertEqual(6, length(partisan_channel_stats:queue_limit())).
 
 %% Down to a mebibyte each.
 lanes_share_what_is_not_asked_for() ->

@@ -1,19 +1,22 @@
 """The rates of a cluster's links, from what each node reports to have sent to each peer.
 
 Rates fluctuate, and one that moves is a part of the next change: of 3,000 links these would be most
-of the stream. So a rate stays as it was shown until it differs clearly.
+of the stream. So a rate stays as it was shown until it differs by more than chance explains: the
+number of independent messages in an interval varies by its square root.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
+from math import sqrt
 from typing import NamedTuple
 
 from partisan_operator.observe.observation import Seen
 
-TOLERANCE = 0.2
-"""Share of a rate by which the shown one may differ from it."""
+TOLERANCE = (0.2, 0.5)
+"""Share of a rate by which the shown one may differ from it: at least, for many messages, and at
+most, for few."""
 
 
 class Rate(NamedTuple):
@@ -25,9 +28,25 @@ class Rate(NamedTuple):
     bytes: float
     """Per second."""
 
+    counted: int = 0
+    """The number of messages that make this rate."""
 
-QUIET = Rate(0.5, 100.0)
-"""A channel is not shown below both: heartbeats, and an exchange now and then."""
+    def plus(self, other: Rate) -> Rate:
+        """Return the sum of two directions."""
+        return Rate(
+            self.messages + other.messages,
+            self.bytes + other.bytes,
+            self.counted + other.counted,
+        )
+
+    def reaches(self, messages: float, size: float) -> bool:
+        """Whether one of the two figures is reached."""
+        return self.messages >= messages or self.bytes >= size
+
+
+QUIET = (0.5, 100.0)
+"""Messages and bytes per second. A channel appears at one of them, and disappears below the half of
+both: heartbeats, and an exchange now and then."""
 
 Link = tuple[str, str]
 """Two nodes, in order."""
@@ -59,13 +78,12 @@ class LinkRates:
             for (peer, channel), rate in sent.items():
                 if channel in channels and peer in seen:
                     link = totals[min(node, peer), max(node, peer)]
-                    back = link.get(channel, Rate(0, 0))
-                    link[channel] = Rate(rate.messages + back.messages, rate.bytes + back.bytes)
+                    link[channel] = rate.plus(link.get(channel, Rate(0, 0)))
         self._shown = {
             link: {
-                channel: _steady(rate, self._shown.get(link, {}).get(channel, rate))
+                channel: shown
                 for channel, rate in rates.items()
-                if rate.messages >= QUIET.messages or rate.bytes >= QUIET.bytes
+                if (shown := _steady(rate, self._shown.get(link, {}).get(channel)))
             }
             for link, rates in totals.items()
         }
@@ -87,14 +105,22 @@ class LinkRates:
                 size = channels[channel].sent_bytes - before[channel].sent_bytes
                 # Counters begin anew with their connections.
                 if messages >= 0 and size >= 0:
-                    rates[peer, channel] = Rate(messages / seconds, size / seconds)
+                    rates[peer, channel] = Rate(messages / seconds, size / seconds, messages)
         return rates
 
 
-def _steady(rate: Rate, shown: Rate) -> Rate:
-    """Return the shown rate, or the present one if they differ clearly."""
+def _steady(rate: Rate, shown: Rate | None) -> Rate | None:
+    """Return what is shown after another rate was; None for a quiet channel."""
+    messages, size = QUIET
+    if shown is None:
+        return rate if rate.reaches(messages, size) else None
+    if not rate.reaches(messages / 2, size / 2):
+        return None
+    least, most = TOLERANCE
+    chance = 2 / sqrt(max(rate.counted, shown.counted, 1))
+    tolerance = min(max(least, chance), most)
     alike = all(
-        abs(now - before) <= TOLERANCE * max(now, before)
-        for now, before in zip(rate, shown, strict=True)
+        abs(now - before) <= tolerance * max(now, before)
+        for now, before in [(rate.messages, shown.messages), (rate.bytes, shown.bytes)]
     )
     return shown if alike else rate

@@ -25,7 +25,7 @@ async def drawn(visit: Visit) -> Locator:
 
 
 def account(visit: Visit) -> Locator:
-    """The account of the selected node."""
+    """The figures of the selected node."""
     return visit.page.get_by_role("complementary")
 
 

@@ -7,8 +7,7 @@ from dataclasses import replace
 
 from charts.tools.alerts import chart_alerts
 from scale_tests.benches.dashboards.findings import Findings
-from scale_tests.benches.dashboards.plan import COMPARED, FULL, compared
-from scale_tests.benches.dashboards.run import FAULTY
+from scale_tests.benches.dashboards.run import COMPARED, FAULTY, FULL, compared
 from scale_tests.cluster.monitoring.cardinality import NODES, Load, NodeSeries
 
 STATES = [(10.0, "pending"), (70.0, "firing"), (90.0, "inactive")]

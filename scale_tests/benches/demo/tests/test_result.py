@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from scale_tests.benches.demo.result import checks, compute
 from scale_tests.benches.demo.sample import Sample
 from scale_tests.benches.demo.tests import runs
-from scale_tests.cluster.milestones import Seconds, seconds
+from scale_tests.cluster.partisan import Seconds, milestones
 from scale_tests.cluster.tests.nodes import NODES
 
 
@@ -59,6 +59,6 @@ def test_views_that_do_not_connect_fail_whatever_the_operator_says() -> None:
 
 
 def test_a_milestone_that_was_not_reached_has_no_time() -> None:
-    assert seconds({"appliedAt": "2026-01-01T00:00:00Z"}) == Seconds(
+    assert milestones({"appliedAt": "2026-01-01T00:00:00Z"}) == Seconds(
         apply_to_ready=None, apply_to_joined=None, apply_to_converged=None
     )

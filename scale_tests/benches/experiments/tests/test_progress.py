@@ -7,7 +7,7 @@ import io
 import pytest
 from rich.console import Console
 
-from scale_tests.benches.experiments.progress import estimate, minutes, outcome, progress
+from scale_tests.benches.experiments.runner import estimate, minutes, outcome, progress
 from scale_tests.benches.experiments.tests.cells import experiment, result
 
 

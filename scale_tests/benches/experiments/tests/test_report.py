@@ -202,16 +202,3 @@ def test_a_run_of_which_nothing_converged_has_a_report_without_pictures(
     chosen = experiment(sizes=[8], synchronizations=["State"], overlays=["HyParView"])
     _write(chosen, [result(chosen.points()[0], converged=False)], tmp_path)
     assert "<svg" not in (tmp_path / "report.html").read_text()
-
-
-@pytest.mark.usefixtures("undrawn")
-def test_the_rest_of_the_evaluation_is_linked_where_it_is_there(tmp_path: Path) -> None:
-    chosen = experiment(sizes=[8], synchronizations=["State"], overlays=["HyParView"])
-    cells = [result(chosen.points()[0])]
-    assert "The rest of the evaluation" not in _page(chosen, cells, tmp_path / "scale")
-    (tmp_path / "churn").mkdir()
-    (tmp_path / "churn" / "README.md").touch()
-    text = _page(chosen, cells, tmp_path / "scale")
-    assert "](../churn/README.md)" in text
-    assert "client-server/" not in text
-    assert "../scale/" not in text

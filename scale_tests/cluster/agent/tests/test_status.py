@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from scale_tests.cluster.agent.status import Seen, status
+from scale_tests.cluster.agent.machine import Seen, status
 from scale_tests.cluster.kube import Json, holds
 
 POD: Json = {"spec": {"containers": [{"name": "node", "image": "erlang-node"}]}}

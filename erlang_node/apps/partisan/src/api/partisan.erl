@@ -146,9 +146,9 @@ overlay() ->
     partisan_view:info().
 
 %% @doc The traffic of every channel since the start.
--spec channels() -> #{atom() => partisan_transport:channel_stats()}.
+-spec channels() -> #{atom() => partisan_channel_stats:t()}.
 channels() ->
-    partisan_transport:channels().
+    partisan_channel_stats:channels().
 
 %% @doc A reference to the calling process that other nodes can send to, call and monitor. A raw pid
 %% in a message would mean a process of the receiver.

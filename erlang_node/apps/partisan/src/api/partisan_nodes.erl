@@ -80,12 +80,12 @@ is_connected(Node) ->
 %% @doc Whether a connection of that channel to the node is established. Its first message opens it.
 -spec is_connected(name(), Channel :: atom()) -> boolean().
 is_connected(Node, Channel) ->
-    lists:any(fun({_, Key}) -> Key =:= {Node, Channel} end, partisan_transport:connected()).
+    lists:any(fun({_, Key}) -> Key =:= {Node, Channel} end, partisan_channel_stats:connected()).
 
 %% @doc The established outgoing connections of this node by neighbour and channel, sorted.
 -spec connections() -> [{name(), Channel :: atom(), Count :: pos_integer()}].
 connections() ->
-    Keys = [Key || {_, Key} <- partisan_transport:connected()],
+    Keys = [Key || {_, Key} <- partisan_channel_stats:connected()],
     [
         {Node, Channel, length([Key || Key <- Keys, Key =:= {Node, Channel}])}
      || {Node, Channel} <- lists:usort(Keys)

@@ -107,7 +107,7 @@ handle_info(Unknown, State) ->
 %% What is up already is no event.
 started(#state{events = none} = State) ->
     Nodes = partisan:neighbours(),
-    Lanes = [{Pid, Key} || {Pid, Key} <- partisan_transport:connected()],
+    Lanes = [{Pid, Key} || {Pid, Key} <- partisan_channel_stats:connected()],
     {_, Events0} = lists:foldl(
         fun(Name, {_, E}) -> partisan_events:node_up(Name, E) end,
         {[], partisan_events:new()},

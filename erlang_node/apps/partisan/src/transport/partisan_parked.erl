@@ -6,17 +6,34 @@
 %%% member has become a neighbour, its other messages are kept behind them or wait: so a sender's
 %%% messages stay in order.
 %%%
+%%% == Why none overtakes them ==
+%%% Let a message have been kept, and its sender, or a process that it has informed, send another
+%%% of the same key while the first one is kept. The member was in the table before the first one
+%%% was kept, and leaves it only after all have been sent. The second one
+%%% - is relayed only by {@link partisan_relay}, which reads the table;
+%%% - is sent to a neighbour only on a lane. The manager alone enters members here and lanes there.
+%%%   In the step that enters a member it marks the lanes that there are, and later each one that
+%%%   it adds before the member has left the table. So the second one finds a marked lane or none,
+%%%   and reads the table.
+%%% If a route appears after a sender has read that there is none, the manager knows it, enters
+%%% nothing, and the message is sent.
+%%%
+%%% The marks are removed after the member has left the table, by the manager, which reads the table
+%%% again: a member that has been entered anew meanwhile keeps them. A mark without a member means
+%%% nothing. A restarted manager begins without lanes.
+%%%
 %%% == Bounds ==
-%%% 64 members; for each, 1,000 messages and 1 MiB while the search lasts. Beyond these a message
+%%% 64 members; for each, 1,000 messages and 1 MiB until all have been sent. Beyond these a message
 %%% waits, or is refused, as at a full lane.
 -module(partisan_parked).
 
 -behaviour(gen_server).
 
 -export([setup/0]).
--export([is_any/0]).
 -export([is_parked/1]).
 -export([park/3]).
+%% For the manager.
+-export([enter/2]).
 -export([init/1]).
 -export([handle_call/3]).
 -export([handle_cast/2]).
@@ -39,6 +56,7 @@
     phase = search :: search | send,
     % The last one first.
     messages = [] :: [message()],
+    % Of all that have been kept.
     count = 0 :: non_neg_integer(),
     bytes = 0 :: non_neg_integer()
 }).
@@ -48,25 +66,16 @@
 setup() ->
     Options = [named_table, public, set, {read_concurrency, true}],
     _ = ets:whereis(?PARKED) =:= undefined andalso ets:new(?PARKED, Options),
-    % Not anew at each start: processes of the previous one count on it.
-    case persistent_term:get(?MODULE, none) of
-        none -> persistent_term:put(?MODULE, counters:new(1, []));
-        _ -> ok
-    end.
-
-%% @doc Whether any messages are kept. Every message asks this first; mostly there are none.
--spec is_any() -> boolean().
-is_any() ->
-    counters:get(persistent_term:get(?MODULE), 1) > 0.
+    ok.
 
 %% @doc Whether messages to this member are kept.
 -spec is_parked(partisan_peer:name()) -> boolean().
 is_parked(Member) ->
-    is_any() andalso ets:member(?PARKED, Member).
+    ets:member(?PARKED, Member).
 
-%% @doc Keeps a message of that many bytes. `again': the member is no longer parked; `full': it may
-%% not wait for that; `timeout': it has waited for as long as its options allow; `refused': too many
-%% members are parked, or this node leaves.
+%% @doc Keeps a message of that many bytes. `again': the member is no longer parked, or has a route;
+%% `full': it may not wait for that; `timeout': it has waited for as long as its options allow;
+%% `refused': too many members are parked, or this node leaves.
 -spec park(partisan_peer:name(), {message(), Bytes :: non_neg_integer()}, map()) ->
     ok | again | full | timeout | refused.
 park(Member, {Message, Bytes}, Options) ->
@@ -79,24 +88,31 @@ park(Member, {Message, Bytes}, Options) ->
             catch
                 exit:_Ended ->
                     % Killed, perhaps.
-                    true = ets:delete_object(?PARKED, {Member, Keeper}),
+                    ok = leave(Member, Keeper),
                     again
             end;
-        refused ->
-            refused
+        Other ->
+            Other
     end.
+
+%% @doc Enters a member, whose messages that process keeps. `false': another one does.
+-spec enter(partisan_peer:name(), Keeper :: pid()) -> boolean().
+enter(Member, Keeper) ->
+    ets:insert_new(?PARKED, {Member, Keeper}).
 
 %% gen_server.
 
+-dialyzer({no_return, init/1}).
 %% @private
--spec init(partisan_peer:name()) -> {ok, #state{}} | ignore | {stop, {shutdown, left}}.
+-spec init(partisan_peer:name()) ->
+    {ok, #state{}} | {stop, {shutdown, routed | parked | left}}.
 init(Member) ->
     % The end of the sender's application is not that of other senders' messages.
     {group_leader, Leader} = process_info(whereis(partisan_manager), group_leader),
     true = group_leader(Leader, self()),
-    case partisan_manager:is_seeking() of
-        true -> begin_search(Member);
-        false -> {stop, {shutdown, left}}
+    case partisan_manager:park(Member) of
+        ok -> {ok, #state{member = Member, work = spawn_monitor(fun() -> search(Member) end)}};
+        Other -> {stop, {shutdown, Other}}
     end.
 
 %% @private
@@ -149,8 +165,9 @@ keeper(Member) ->
             HasRoom = ets:info(?PARKED, size) < ?MAX_MEMBERS,
             case HasRoom andalso gen_server:start(?MODULE, Member, []) of
                 {ok, Keeper} -> {ok, Keeper};
+                {error, {shutdown, routed}} -> again;
                 % Another sender was faster.
-                ignore -> keeper(Member);
+                {error, {shutdown, parked}} -> keeper(Member);
                 _ -> refused
             end
     end.
@@ -166,16 +183,6 @@ await(Keeper, Timeout) ->
 
 %% Internals: the process of a member.
 
--dialyzer({no_return, begin_search/1}).
-begin_search(Member) ->
-    case ets:insert_new(?PARKED, {Member, self()}) of
-        true ->
-            ok = counters:add(persistent_term:get(?MODULE), 1, 1),
-            {ok, #state{member = Member, work = spawn_monitor(fun() -> search(Member) end)}};
-        false ->
-            ignore
-    end.
-
 -spec search(partisan_peer:name()) -> no_return().
 search(Member) ->
     case partisan_manager:route(Member) of
@@ -186,13 +193,16 @@ search(Member) ->
 %% In another process, since it may wait for room.
 send(#state{messages = Messages} = State) ->
     Work = spawn_monitor(fun() -> each(send, Messages) end),
-    State#state{work = Work, phase = send, messages = [], count = 0, bytes = 0}.
+    State#state{work = Work, phase = send, messages = []}.
 
 each(Outcome, Messages) ->
     lists:foreach(fun(Message) -> Message(Outcome) end, lists:reverse(Messages)).
 
 ended(#state{member = Member} = State) ->
-    ok = counters:sub(persistent_term:get(?MODULE), 1, 1),
-    % The runtime may have been stopped meanwhile, or started again.
-    _ = ets:whereis(?PARKED) =/= undefined andalso ets:delete_object(?PARKED, {Member, self()}),
+    ok = leave(Member, self()),
     {stop, normal, State}.
+
+leave(Member, Keeper) ->
+    % The runtime may have been stopped meanwhile, or started again.
+    _ = ets:whereis(?PARKED) =/= undefined andalso ets:delete_object(?PARKED, {Member, Keeper}),
+    partisan_manager:unparked(Member).

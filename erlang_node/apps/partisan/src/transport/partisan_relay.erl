@@ -13,6 +13,7 @@
 -module(partisan_relay).
 
 -export([send/4]).
+-export([park/4]).
 -export([new/0]).
 -export([arrived/4]).
 
@@ -47,6 +48,32 @@ send(Target, Message, Channel, Options0) ->
         {error, _} = Error -> Error
     end.
 
+%% @doc Keeps a message behind others to its target, or until there is a route.
+-spec park(partisan_peer:name(), partisan_frame:message(), partisan_channel:t(), map()) ->
+    ok | {error, partisan_transport:send_error()}.
+park(Target, {Destination, Term} = Message, Channel, Options) ->
+    Send = fun
+        (send) -> parked(Target, Message, Channel, Options#{ahead => true});
+        (no_route) -> partisan_channel:dropped(Channel, no_route)
+    end,
+    case partisan_parked:park(Target, {Send, erlang:external_size(Term)}, Options) of
+        ok ->
+            ok;
+        again ->
+            partisan_transport:transmit(Target, Destination, Term, Channel, Options);
+        refused ->
+            case partisan_manager:route(Target) of
+                {ok, Neighbour} -> send(Target, Neighbour, Message, Channel, Options);
+                {error, _} = Error -> Error
+            end;
+        full when map_get(on_busy, Options) =:= drop ->
+            partisan_channel:dropped(Channel, busy);
+        full ->
+            {error, busy};
+        timeout ->
+            {error, timeout}
+    end.
+
 %% @doc The state of a connection that has not waited yet.
 -spec new() -> busy().
 new() ->
@@ -73,6 +100,8 @@ send(Target, Target, {Destination, Term}, Channel, Options) ->
     % It has become a neighbour: on another lane this message might overtake, or be overtaken by,
     % direct messages of its key.
     partisan_transport:transmit(Target, Destination, Term, Channel, Options#{ttl => 0});
+send(_Target, _Neighbour, _Message, _Channel, #{ttl := 0}) ->
+    {error, not_connected};
 send(Target, Neighbour, {Destination, _} = Message, Channel, Options) ->
     Header = {
         Target,
@@ -83,29 +112,6 @@ send(Target, Neighbour, {Destination, _} = Message, Channel, Options) ->
     },
     Frame = partisan_frame:relay(Header, partisan_frame:payload(Message)),
     hand_over(Neighbour, Header, Frame, Channel, Options).
-
-park(Target, {_, Term} = Message, Channel, Options) ->
-    Send = fun
-        (send) -> parked(Target, Message, Channel, Options);
-        (no_route) -> partisan_channel:dropped(Channel, no_route)
-    end,
-    case partisan_parked:park(Target, {Send, erlang:external_size(Term)}, Options) of
-        ok ->
-            ok;
-        again ->
-            send(Target, Message, Channel, Options);
-        refused ->
-            case partisan_manager:route(Target) of
-                {ok, Neighbour} -> send(Target, Neighbour, Message, Channel, Options);
-                {error, _} = Error -> Error
-            end;
-        full when map_get(on_busy, Options) =:= drop ->
-            partisan_channel:dropped(Channel, busy);
-        full ->
-            {error, busy};
-        timeout ->
-            {error, timeout}
-    end.
 
 %% Its sender does not wait for the outcome any more.
 parked(Target, Message, Channel, Options) ->
@@ -121,23 +127,15 @@ parked(Target, Message, Channel, Options) ->
         {error, _} -> partisan_channel:dropped(Channel, no_route)
     end.
 
-route(Target, #{await_route := false}) ->
-    case partisan_view:known_route(Target) of
-        {ok, _} = Known ->
+route(Target, Options) ->
+    case {partisan_view:known_route(Target), partisan_parked:is_parked(Target)} of
+        {{ok, _} = Known, false} ->
             Known;
-        none ->
+        {none, _} when map_get(await_route, Options) =:= false ->
             ok = partisan_manager:seek(Target),
-            {error, no_route}
-    end;
-route(Target, _Options) ->
-    case partisan_parked:is_parked(Target) of
-        true ->
-            park;
-        false ->
-            case partisan_view:known_route(Target) of
-                {ok, _} = Known -> Known;
-                none -> park
-            end
+            {error, no_route};
+        {_, _} ->
+            park
     end.
 
 for_us(Source, Payload) ->
@@ -184,6 +182,7 @@ hand_over(Neighbour, {Target, Source, _, Key, Destination}, Frame, Channel, Opti
             partisan_channel:dropped(Channel, injected);
         false ->
             partisan_transport:send_frame(Neighbour, Frame, Channel, Options#{
+                ahead => true,
                 partition_key => {Source, Key},
                 slot => {relay, Target, Source, Key, Destination}
             })

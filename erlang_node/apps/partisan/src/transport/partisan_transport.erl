@@ -2,7 +2,9 @@
 %%%
 %%% One ETS lookup finds the lane of `{node, channel, index}'; the caller encodes its message and
 %%% leaves it there. Only the first message on a lane asks the manager, which starts it: lanes are
-%%% opened on first use.
+%%% opened on first use. While messages to a node are kept ({@link partisan_parked}), the entries of
+%%% its lanes are marked, and a message that finds a marked one, or none, asks whether it must wait
+%%% behind them: so it costs the others nothing.
 -module(partisan_transport).
 
 -export([init/0]).
@@ -13,16 +15,13 @@
 -export([version/1]).
 %% For the manager, the only writer of the table.
 -export([add_lane/2]).
+-export([mark_lanes/1]).
 -export([remove_lane/2]).
 -export([remove_lanes/0]).
 %% For metrics.
--export([queue_bytes/0]).
--export([queue_limit/0]).
--export([connections/0]).
--export([connected/0]).
 -export([lanes/0]).
--export([channels/0]).
 
+%% `{key(), partisan_lane:t()}', or `{key(), partisan_lane:t(), parked}' while messages are kept.
 -define(LANES, partisan_lanes).
 
 -type key() :: {partisan_peer:name(), Channel :: atom(), Lane :: non_neg_integer()}.
@@ -42,7 +41,9 @@
     % default the channel decides whether messages are retransmitted until they arrive.
     ack => boolean() | {notify, Tag :: term()},
     % Deliver after every message of this label that happened before it. Implies `ack'.
-    causal => Label :: term()
+    causal => Label :: term(),
+    % Of the runtime: goes ahead of messages kept for the node, being one of them or for another.
+    ahead => true
 }.
 -type send_error() ::
     busy
@@ -51,17 +52,8 @@
     | no_route
     | {unknown_channel, term()}
     | {too_large, Bytes :: pos_integer()}.
--type channel_stats() :: #{
-    sent_messages := non_neg_integer(),
-    sent_bytes := non_neg_integer(),
-    received_messages := non_neg_integer(),
-    received_bytes := non_neg_integer(),
-    dropped := non_neg_integer(),
-    queue_bytes := non_neg_integer(),
-    connections := non_neg_integer()
-}.
 
--export_type([key/0, options/0, send_error/0, channel_stats/0]).
+-export_type([key/0, options/0, send_error/0]).
 
 %% @doc Creates the table of lanes, owned by the caller, and registers the metrics.
 -spec init() -> ok.
@@ -77,27 +69,7 @@ init() ->
         [],
         {partisan_tls, expiration}
     ),
-    ok = partisan_metrics:new_function(
-        gauge,
-        partisan_channel_queue_bytes,
-        "Bytes queued in the lanes of a channel.",
-        [channel],
-        {?MODULE, queue_bytes}
-    ),
-    ok = partisan_metrics:new_function(
-        gauge,
-        partisan_lane_queue_limit_bytes,
-        "Bytes that may be queued in one lane of a channel before senders block.",
-        [channel],
-        {?MODULE, queue_limit}
-    ),
-    partisan_metrics:new_function(
-        gauge,
-        partisan_channel_connections,
-        "Established outgoing connections.",
-        [channel],
-        {?MODULE, connections}
-    ).
+    partisan_channel_stats:init().
 
 %% @doc Sends a message to a process on another node. `ok': it is queued.
 -spec send(
@@ -134,9 +106,9 @@ transmit(Node, Destination, Message, Channel, Options) ->
         false ->
             Key = partition_key(Options),
             Keyed = Options#{partition_key => Key, slot => {Destination, Key}},
-            case is_parked(Node, Options) orelse send_frame(Node, Frame, Channel, Keyed) of
-                true ->
-                    partisan_relay:send(Node, {Destination, Message}, Channel, Options);
+            case send_frame(Node, Frame, Channel, Keyed) of
+                {error, parked} ->
+                    partisan_relay:park(Node, {Destination, Message}, Channel, Keyed);
                 {error, not_connected} when map_get(ttl, Options) =:= 0 ->
                     {error, not_connected};
                 {error, not_connected} ->
@@ -146,37 +118,23 @@ transmit(Node, Destination, Message, Channel, Options) ->
             end
     end.
 
-%% Whether it must not overtake messages that wait for a route; others are for neighbours only, are
-%% those messages, or need no order.
-is_parked(Node, Options) -> partisan_parked:is_any() andalso is_parked_behind(Node, Options).
-
-is_parked_behind(_Node, #{ttl := 0}) -> false;
-is_parked_behind(_Node, #{await_route := false}) -> false;
-is_parked_behind(Node, _Options) -> partisan_parked:is_parked(Node).
-
 %% @doc Queues a frame to a neighbour, in the lane of its partition key. `slot' identifies what a
-%% newer frame replaces on a monotonic channel.
+%% newer frame replaces on a monotonic channel. `parked': it would overtake messages that are kept
+%% for this neighbour.
 -spec send_frame(partisan_peer:name(), partisan_frame:t(), partisan_channel:t(), #{
     partition_key := term(), slot := term(), _ => _
-}) -> ok | {error, send_error()}.
-send_frame(Neighbour, Frame, Channel, #{partition_key := PartitionKey, slot := Slot} = Options) ->
-    Name = partisan_channel:name(Channel),
-    Item = #{
-        frame => Frame,
-        slot => Slot,
-        on_busy => maps:get(on_busy, Options, block),
-        timeout => maps:get(timeout, Options, infinity)
-    },
-    case lane({Neighbour, Name, partisan_channel:lane(Channel, PartitionKey)}, Channel, Item) of
-        {ok, Lane} ->
-            case partisan_lane:send(Lane, Channel, Item) of
-                {error, closed} -> send_anew(Neighbour, Frame, Name, Options);
+}) -> ok | {error, send_error() | parked}.
+send_frame(Neighbour, Frame, Channel, #{partition_key := PartitionKey} = Options) ->
+    Key = {Neighbour, partisan_channel:name(Channel), partisan_channel:lane(Channel, PartitionKey)},
+    case ets:lookup(?LANES, Key) of
+        [{_, Lane}] ->
+            send_on(Lane, Neighbour, Frame, Channel, Options);
+        MarkedOrNone ->
+            case lane(MarkedOrNone, Key, Channel, Options) of
+                {ok, Lane} -> send_on(Lane, Neighbour, Frame, Channel, Options);
+                {error, moved} -> send_anew(Neighbour, Frame, Channel, Options);
                 Result -> Result
-            end;
-        {error, moved} ->
-            send_anew(Neighbour, Frame, Name, Options);
-        Result ->
-            Result
+            end
     end.
 
 %% @doc The key that keeps messages in order: the given one, or the sender.
@@ -188,20 +146,34 @@ partition_key(#{}) -> self().
 -spec version(partisan_peer:name()) -> partisan_version:t() | unknown.
 version(Neighbour) ->
     case ets:lookup(?LANES, {Neighbour, overlay, 0}) of
-        [{_, Link}] -> partisan_lane:version(Link);
+        [Entry] -> partisan_lane:version(element(2, Entry));
         [] -> unknown
     end.
 
 %% @doc Makes a lane known to senders.
 -spec add_lane(key(), partisan_lane:t()) -> ok.
-add_lane(Key, Lane) ->
-    true = ets:insert(?LANES, {Key, Lane}),
+add_lane({Node, _, _} = Key, Lane) ->
+    true = ets:insert(
+        ?LANES,
+        case partisan_parked:is_parked(Node) of
+            true -> {Key, Lane, parked};
+            false -> {Key, Lane}
+        end
+    ),
     ok.
+
+%% @doc Marks the lanes of a node, or removes the marks, as messages to it are kept or not.
+-spec mark_lanes(partisan_peer:name()) -> ok.
+mark_lanes(Node) ->
+    lists:foreach(
+        fun({{N, _, _} = Key, Lane}) -> N =/= Node orelse add_lane(Key, Lane) end, lanes()
+    ).
 
 %% @doc Hides a lane from senders, unless it already has a successor.
 -spec remove_lane(key(), partisan_lane:t()) -> ok.
 remove_lane(Key, Lane) ->
     true = ets:delete_object(?LANES, {Key, Lane}),
+    true = ets:delete_object(?LANES, {Key, Lane, parked}),
     ok.
 
 %% @doc Hides all lanes, those of a dead manager.
@@ -210,81 +182,54 @@ remove_lanes() ->
     true = ets:delete_all_objects(?LANES),
     ok.
 
-%% @doc Samples: bytes queued per channel.
--spec queue_bytes() -> [{[atom()], non_neg_integer()}].
-queue_bytes() ->
-    sum_by_channel(fun(Lane) -> partisan_queue:bytes(partisan_lane:queue(Lane)) end).
-
-%% @doc Samples: queue limit of a lane per channel, in bytes.
--spec queue_limit() -> [{[atom()], pos_integer()}].
-queue_limit() ->
-    [
-        {[Name], partisan_channel:queue_limit(Channel)}
-     || #{name := Name} <- partisan_config:get(channels),
-        {ok, Channel} <- [partisan_channel:find(Name)]
-    ].
-
-%% @doc Samples: connected lanes per channel.
--spec connections() -> [{[atom()], non_neg_integer()}].
-connections() ->
-    sum_by_channel(fun(Lane) ->
-        case partisan_lane:is_connected(Lane) of
-            true -> 1;
-            false -> 0
-        end
-    end).
-
-%% @doc The lanes with a connection.
--spec connected() -> [{Lane :: pid(), {partisan_peer:name(), Channel :: atom()}}].
-connected() ->
-    [
-        {partisan_lane:pid(Lane), {Node, Name}}
-     || {{Node, Name, _Index}, Lane} <- lanes(), partisan_lane:is_connected(Lane)
-    ].
-
 %% @doc The lanes that senders find.
 -spec lanes() -> [{key(), partisan_lane:t()}].
 lanes() ->
-    ets:tab2list(?LANES).
-
-%% @doc The counters of all channels, as totals since the start.
--spec channels() -> #{atom() => channel_stats()}.
-channels() ->
-    Queued = queue_bytes(),
-    Connected = connections(),
-    maps:from_list([
-        {Name, (partisan_channel:totals(Name))#{
-            queue_bytes => Bytes,
-            connections => proplists:get_value([Name], Connected)
-        }}
-     || {[Name], Bytes} <- Queued
-    ]).
+    [{element(1, Entry), element(2, Entry)} || Entry <- ets:tab2list(?LANES)].
 
 %% Internals.
 
+send_on(Lane, Neighbour, Frame, Channel, #{slot := Slot} = Options) ->
+    Item = #{
+        frame => Frame,
+        slot => Slot,
+        on_busy => maps:get(on_busy, Options, block),
+        timeout => maps:get(timeout, Options, infinity)
+    },
+    case partisan_lane:send(Lane, Channel, Item) of
+        {error, closed} -> send_anew(Neighbour, Frame, Channel, Options);
+        Result -> Result
+    end.
+
 %% The lane was closed after its lookup, or the channel has other lanes now.
-send_anew(Neighbour, Frame, ChannelName, Options) ->
-    {ok, Channel} = partisan_channel:find(ChannelName),
+send_anew(Neighbour, Frame, Previous, Options) ->
+    {ok, Channel} = partisan_channel:find(partisan_channel:name(Previous)),
     send_frame(Neighbour, Frame, Channel, Options).
 
+%% The mark says to look: it is removed a moment after the last message that was kept has been sent.
+lane(MarkedOrNone, {Node, _, _} = Key, Channel, Options) ->
+    case {MarkedOrNone, is_behind(Node, Options)} of
+        {[{_, _Lane, parked}], true} -> {error, parked};
+        {[{_, Lane, parked}], false} -> {ok, Lane};
+        {[], true} -> {error, parked_or_none(Node)};
+        {[], false} -> open(Key, Channel, Options)
+    end.
+
+is_behind(_Node, #{ahead := true}) -> false;
+is_behind(Node, _Options) -> partisan_parked:is_parked(Node).
+
+parked_or_none(Node) ->
+    case lists:member(Node, partisan_view:neighbours()) of
+        true -> parked;
+        false -> not_connected
+    end.
+
 %% A lane that must wait for another to end counts as full.
-lane(Key, Channel, #{on_busy := OnBusy, timeout := Timeout}) ->
-    case ets:lookup(?LANES, Key) of
-        [{_, Lane}] -> {ok, Lane};
-        [] when OnBusy =:= block -> partisan_manager:open_lane(Key, Timeout);
-        [] -> not_now(OnBusy, Channel, partisan_manager:open_lane(Key, no_wait))
+open(Key, Channel, Options) ->
+    case maps:get(on_busy, Options, block) of
+        block -> partisan_manager:open_lane(Key, maps:get(timeout, Options, infinity));
+        OnBusy -> not_now(OnBusy, Channel, partisan_manager:open_lane(Key, no_wait))
     end.
 
 not_now(drop, Channel, {error, busy}) -> partisan_channel:dropped(Channel, busy);
 not_now(_, _Channel, Answer) -> Answer.
-
-sum_by_channel(Figure) ->
-    Zero = maps:from_list([{Name, 0} || #{name := Name} <- partisan_config:get(channels)]),
-    Sums = ets:foldl(
-        fun({{_Node, Name, _Index}, Lane}, Acc) ->
-            maps:update_with(Name, fun(Sum) -> Sum + Figure(Lane) end, Acc)
-        end,
-        Zero,
-        ?LANES
-    ),
-    [{[Name], Sum} || {Name, Sum} <- lists:sort(maps:to_list(Sums))].
