@@ -19,6 +19,9 @@ from kubernetes import client, config
 Json = dict[str, Any]
 """An object of the API server, as it came."""
 
+ANSWER_SECONDS = 60.0
+"""How long an API server may take to answer; a busy one takes its time."""
+
 PARTISAN = "apis/partisan.dev/v1alpha1"
 """The group and version of PartisanClusters in paths."""
 
@@ -63,7 +66,7 @@ class Cluster:
         query: Mapping[str, str] | None = None,
         body: Json | None = None,
         content_type: str = "application/json",
-        timeout: float = 10.0,
+        timeout: float = ANSWER_SECONDS,
     ) -> bytes:
         """Sends a request; returns the body of the answer. `timeout` is in seconds.
 
@@ -88,7 +91,7 @@ class Cluster:
             raise _api_error(answer.status, answer.data)
         return answer.data
 
-    def get(self, path: str, *, timeout: float = 10.0, **query: str) -> Json:
+    def get(self, path: str, *, timeout: float = ANSWER_SECONDS, **query: str) -> Json:
         """Reads one object or list. Raises ApiError."""
         answer = self.request("GET", path, query=query, timeout=timeout)
         return cast(Json, json.loads(answer))
@@ -108,7 +111,7 @@ class Cluster:
 
     def create(self, path: str, body: Json) -> Json:
         """Creates an object in the collection `path`. Raises ApiError."""
-        return cast(Json, json.loads(self.request("POST", path, body=body, timeout=30.0)))
+        return cast(Json, json.loads(self.request("POST", path, body=body)))
 
     def patch(self, path: str, body: Json) -> Json:
         """Merges `body` into an object (JSON merge patch). Raises ApiError."""
@@ -118,7 +121,7 @@ class Cluster:
     def delete(self, path: str, **query: str) -> None:
         """Deletes an object; one that does not exist is no error. Raises ApiError."""
         try:
-            self.request("DELETE", path, query=query, timeout=30.0)
+            self.request("DELETE", path, query=query)
         except ApiError as error:
             if error.status != 404:
                 raise
@@ -126,7 +129,8 @@ class Cluster:
     def list(self, path: str, selector: str = "") -> list[Json]:
         """The objects of a collection, of those with the labels of `selector`. Raises ApiError."""
         query = {"labelSelector": selector} if selector else {}
-        return cast(list[Json], self.get(path, timeout=30.0, **query)["items"])
+        answer = json.loads(self.request("GET", path, query=query))
+        return cast(list[Json], answer["items"])
 
     def version(self) -> str:
         """The version of the API server, such as `v1.36.3`. Raises ApiError."""

@@ -82,9 +82,9 @@ def node_status(item: Json) -> NodeStatus:
     )
 
 
-def read_node(cluster: Cluster, namespace: str, pod: str) -> NodeStatus:
+def read_node(cluster: Cluster, namespace: str, pod: str, *, timeout: float = 3.0) -> NodeStatus:
     """Reads a node through the API server's proxy, which works on any cluster. Raises ApiError."""
-    return node_status(json.loads(read_page(cluster, namespace, pod, "status", timeout=3.0)))
+    return node_status(json.loads(read_page(cluster, namespace, pod, "status", timeout=timeout)))
 
 
 def read_page(
@@ -106,13 +106,21 @@ def read_page(
 
 
 def read_nodes(
-    cluster: Cluster, namespace: str, names: Sequence[str], *, at_once: int = 16
+    cluster: Cluster,
+    namespace: str,
+    names: Sequence[str],
+    *,
+    at_once: int = 16,
+    timeout: float = 3.0,
 ) -> list[NodeStatus]:
-    """Reads these nodes, `at_once` at a time. Those that do not answer (yet) are left out."""
+    """Reads these nodes, `at_once` at a time.
+
+    Those that do not answer within `timeout` seconds, or do not yet, are left out.
+    """
 
     def read(name: str) -> NodeStatus | None:
         try:
-            return read_node(cluster, namespace, name)
+            return read_node(cluster, namespace, name, timeout=timeout)
         except ApiError:
             return None
 

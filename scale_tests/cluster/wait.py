@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
-STALL_SECONDS = 120.0
+STALL_SECONDS = 300.0
 """Seconds without a change after which a wait fails."""
 
 T = TypeVar("T")

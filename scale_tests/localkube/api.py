@@ -60,9 +60,9 @@ class Client:
         parts = urllib.parse.urlsplit(url)
         assert parts.hostname is not None, url
         connection = (
-            http.client.HTTPSConnection(parts.hostname, parts.port, timeout=10, context=self._tls)
+            http.client.HTTPSConnection(parts.hostname, parts.port, timeout=60, context=self._tls)
             if parts.scheme == "https"
-            else http.client.HTTPConnection(parts.hostname, parts.port, timeout=10)
+            else http.client.HTTPConnection(parts.hostname, parts.port, timeout=60)
         )
         target = parts.path + (f"?{parts.query}" if parts.query else "")
         try:

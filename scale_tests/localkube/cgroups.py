@@ -98,7 +98,7 @@ def kill_all(group: str, *, first: Iterable[int] = ()) -> None:
         _signal(pids, signal.SIGKILL)
         return f"processes {sorted(pids)} still run" if pids else ""
 
-    waiting.until_none(remaining, seconds=60)
+    waiting.until_none(remaining, seconds=300)
 
 
 def freeze(group: str) -> None:
@@ -129,7 +129,7 @@ def remove(group: str) -> None:
                     return f"{directory}: {error.strerror}"
         return ""
 
-    waiting.until_none(remaining, seconds=20)
+    waiting.until_none(remaining, seconds=100)
 
 
 def _signal(pids: Iterable[int], number: signal.Signals) -> None:

@@ -39,7 +39,7 @@ from scale_tests.localkube.settings import CGROUP, CLUSTER_DOMAIN, Settings, cac
 CHOICES = ("max_pods", "nodes", "reserved", "zram_mib")
 """The settings that are options of `up`, and that a cluster keeps."""
 
-START_LIMIT = 120.0
+START_LIMIT = 600.0
 """Seconds that a component may take until it is ready, on a busy machine."""
 
 

@@ -71,7 +71,7 @@ def disconnect(node: Node) -> None:
         delete([node.interface])
         return f"network interface {node.interface} remains"
 
-    waiting.until_none(remaining, seconds=60)
+    waiting.until_none(remaining, seconds=300)
 
 
 def delete(interfaces: Iterable[str]) -> None:

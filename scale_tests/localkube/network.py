@@ -74,7 +74,7 @@ def restore(settings: Settings) -> None:
             links.delete(interfaces)
         return f"network interfaces {', '.join(interfaces)} remain" if interfaces else ""
 
-    waiting.until_none(remaining, seconds=60)
+    waiting.until_none(remaining, seconds=300)
     for node in further:
         links.disconnect(node)
     _restore_sysctls(settings)

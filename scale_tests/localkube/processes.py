@@ -102,7 +102,7 @@ def stop(record: Record, *, seconds: float) -> None:
         waiting.until_none(obstacle, seconds=seconds)
     except waiting.TimedOutError:
         _signal(record, signal.SIGKILL)
-        waiting.until_none(obstacle, seconds=20)
+        waiting.until_none(obstacle, seconds=100)
 
 
 def resume(record: Record) -> None:

@@ -79,7 +79,7 @@ def _wait_until_offered(node: Node, names: Sequence[str]) -> None:
         missing = [name for name in names if name not in managed]
         return f"containerd does not offer {', '.join(missing)} to the kubelet" if missing else ""
 
-    waiting.until_none(unmanaged, seconds=30)
+    waiting.until_none(unmanaged, seconds=300)
 
 
 def _ctr(node: Node, *arguments: str) -> str:
