@@ -101,9 +101,12 @@ start(I, #{directory := Dir, nodes := Nodes} = Cluster) ->
     Paths = lists:append([["-pa", Path] || Path <- code:get_path(), Path =/= "."]),
     Flags = ["+S", "1:1", "+sbwt", "none", "-kernel", "logger_level", "critical"],
     {ok, Peer, _} = peer:start(#{
-        connection => standard_io, args => Flags ++ Paths, env => Environment
+        connection => standard_io,
+        args => Flags ++ Paths,
+        env => Environment,
+        wait_boot => ?TIMEOUT_MS
     }),
-    Pid = peer:call(Peer, os, getpid, []),
+    Pid = peer:call(Peer, os, getpid, [], ?TIMEOUT_MS),
     ok = peer:call(Peer, ?MODULE, boot, [], ?TIMEOUT_MS),
     Cluster#{nodes := Nodes#{I => {Peer, Pid}}}.
 

@@ -123,7 +123,8 @@ share(A, B) ->
     ?assertEqual(Kept, [M || {M, pass} <- lists:zip(Messages, Decisions)]).
 
 delay(A, B) ->
-    ok = set(A, [rule({delay, 100}, #{message => slow})]),
+    % Longer than a busy machine takes to send them all.
+    ok = set(A, [rule({delay, 2000}, #{message => slow})]),
     Slow = [{slow, N} || N <- lists:seq(1, 50)],
     ok = call(A, ?MODULE, forward_all, [name(B), sink, Slow ++ [fast], #{}]),
     ?assertEqual([fast | Slow], call(B, partisan_test_sink, take, [sink, 51])).
@@ -193,7 +194,8 @@ overlay(A, B) ->
 
 bounded(A, B) ->
     Dropped = dropped(A),
-    ok = set(A, [rule({delay, 500}, #{message => slow})]),
+    % Longer than a busy machine takes to send them all: none is released meanwhile.
+    ok = set(A, [rule({delay, 2000}, #{message => slow})]),
     ok = call(A, ?MODULE, forward_copies, [name(B), sink, 70]),
     ok = call(A, ?M, clear, []),
     Held = 70 - (dropped(A) - Dropped),
@@ -337,7 +339,7 @@ exit_of(Node, Function, Arguments) ->
     end.
 
 is_running(#{peer := Peer}) ->
-    try peer:call(Peer, erlang, node, []) of
+    try peer:call(Peer, erlang, node, [], 60000) of
         _ -> true
     catch
         _:_ -> false

@@ -12,7 +12,7 @@
 -export([spawn_sender/4, count_senders/0]).
 
 -define(PORT, 7946).
-%% Of a call, which may itself wait for a condition.
+%% Of a boot, and of a call, which may itself wait for a condition.
 -define(TIMEOUT, 90000).
 
 token() -> <<"0123456789abcdef0123456789abcdef">>.
@@ -66,7 +66,7 @@ start_node(Net, Configuration) ->
 %% With other emulator flags.
 start_node(Net, Configuration, Flags) ->
     #{peer := Peer} = Node = start_bare(Net, Configuration, Flags),
-    ok = peer:call(Peer, ?MODULE, boot, [Configuration]),
+    ok = peer:call(Peer, ?MODULE, boot, [Configuration], ?TIMEOUT),
     Node.
 
 %% Without starting the application.
@@ -76,8 +76,10 @@ start_bare(Net, Configuration) ->
 start_bare(Net, Configuration, Others) ->
     Paths = lists:append([["-pa", Path] || Path <- paths()]),
     Flags = ["+S", "1:1", "+sbwt", "none", "-kernel", "logger_level", "critical" | Others],
-    {ok, Peer, _} = peer:start(#{connection => {{127, 0, 0, 1}, 0}, args => Flags ++ Paths}),
-    Os = peer:call(Peer, os, getpid, []),
+    {ok, Peer, _} = peer:start(#{
+        connection => {{127, 0, 0, 1}, 0}, args => Flags ++ Paths, wait_boot => ?TIMEOUT
+    }),
+    Os = peer:call(Peer, os, getpid, [], ?TIMEOUT),
     #{name := Name, host := Host, listen_port := Port} = Configuration,
     Self = partisan_peer:new(Name, Host, Port),
     #{net => Net, peer => Peer, os => Os, self => Self, configuration => Configuration}.
