@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from fake_api import FakeApi
 from fake_kubectl import FakeKubectl
@@ -13,7 +13,7 @@ from loop_rig import CLUSTER, MANIFEST, FakeNodes, Rig, assemble
 from partisan_operator.loop import ClusterLoop
 
 # The duration of an example depends on the load of the host, not on the code.
-settings.register_profile("any host", deadline=None)
+settings.register_profile("any host", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any host")
 
 

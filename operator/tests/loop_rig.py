@@ -208,6 +208,6 @@ def assemble(kube: Kube, nodes: FakeNodes) -> Tools:
 
 async def until(condition: Callable[[], bool]) -> None:
     """Let other tasks run until the condition holds."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(300):
         while not condition():  # noqa: ASYNC110 (the world under test sets no event)
             await asyncio.sleep(0.001)

@@ -269,7 +269,7 @@ async def over_tls(tmp_path: Path) -> AsyncIterator[tuple[Scraper, str, list[str
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=context).start()
     port = runner.addresses[0][1]
-    scraper = Scraper(timeout=10, concurrency=4, clock=lambda: START, port=port)
+    scraper = Scraper(timeout=60, concurrency=4, clock=lambda: START, port=port)
     yield scraper, authority.certificate, orders
     await scraper.close()
     await runner.cleanup()
