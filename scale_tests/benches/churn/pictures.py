@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from scale_tests.benches.churn.result import Outcome
 from scale_tests.benches.churn.timeline import Phase, Sample, phase_at, rates
+from scale_tests.host.documents import beside
 from scale_tests.measure.drawing import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, Picture
 
 SHADES = {"kill": VERMILION, "churn": ORANGE, "partition": PURPLE}
@@ -135,40 +136,12 @@ def _plot_bars(
     axes.legend(fontsize=9)
 
 
-PICTURES = (
-    Picture(
-        name="churn",
-        title="Killed, churned and partitioned while it counts",
-        size=(8, 6),
-        plot=plot_timeline,
-        caption=(
-            "Against seconds since the apply; each fault is shaded from its beginning until all "
-            "nodes are one component again. Above, how many of all nodes are joined, and the share "
-            "of the survivors that is connected over links that carry; in the middle, what nodes "
-            "have counted, what the first and the last replica hold of it, and what is lost; "
-            "below, frames sent by all nodes, over five seconds."
-        ),
-    ),
-    Picture(
-        name="churn-recovery",
-        title="Recovery after each fault",
-        size=(8, 4),
-        plot=plot_recovery,
-        caption=(
-            "From the end of the fault (the kill, the last of the churn's, the healing) until the "
-            "survivors are one component for good, until all nodes are back and in it, and until "
-            "every replica holds all that had been counted but what is lost."
-        ),
-    ),
-    Picture(
-        name="churn-bytes",
-        title="Traffic during each fault",
-        size=(8, 4),
-        plot=plot_traffic,
-        caption=(
-            "From the beginning of each fault until all nodes are one component again, next to a "
-            "while without any. Frames are all messages as channels write them, counters the part "
-            "of them that is the ad counter's own."
-        ),
-    ),
+_TEXT = beside(__file__)
+PICTURES = tuple(
+    Picture(name=name, plot=plot, size=size, **_TEXT[name])
+    for name, plot, size in (
+        ("churn", plot_timeline, (8.0, 6.0)),
+        ("churn-recovery", plot_recovery, (8.0, 4.0)),
+        ("churn-bytes", plot_traffic, (8.0, 4.0)),
+    )
 )

@@ -11,6 +11,7 @@ from scale_tests.benches.churn import pictures, result
 from scale_tests.benches.churn.result import Outcome, accounts
 from scale_tests.benches.churn.scenario import Scenario
 from scale_tests.benches.churn.timeline import Phase, Sample, phase_at, sent
+from scale_tests.host.documents import beside
 from scale_tests.host.units import MIB, seconds
 from scale_tests.measure import drawing
 from scale_tests.measure.checks import Check
@@ -32,22 +33,7 @@ COLUMNS: dict[str, Callable[[Outcome], str]] = {
 }
 """The table's columns; times are counted from the end of the fault, but for `reported`."""
 
-_FAULTS = (
-    "Every node is a pod. Times are from the end of the fault (the kill, the last of the churn's, "
-    "the healing) but for `reported`: from the beginning of the partition until the status has the "
-    "condition OverlayConnected=False, Partitioned. Reach is the share of the survivors in one "
-    "component, in samples that at least 90 % of them answered. Accounted: every replica holds all "
-    "increments but those lost, and no more. Lost: counted by nodes that were killed before they "
-    "had synchronised. Bytes are frames, and CRDT payload, from the beginning of the fault until "
-    "one component."
-)
-
-_ACCOUNTS = (
-    "Due are the increments made until all nodes were one component again, without those lost. "
-    "The count is exact when every replica holds all due increments, and none holds more than were "
-    "made and not lost. While nodes count, replicas are behind by the updates on their way; after "
-    "the count, value + lost = increments in every replica."
-)
+_TEXT: Mapping[str, str] = beside(__file__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,9 +68,9 @@ class Recording:
     def tables(self, _cells: Sequence[Any]) -> dict[str, Table]:
         """Faults and accounts, a row each."""
         return {
-            "Faults": tabulated(COLUMNS, self.outcomes, _FAULTS),
+            "Faults": tabulated(COLUMNS, self.outcomes, _TEXT["faults"]),
             "Counts": Table(
-                caption=_ACCOUNTS,
+                caption=_TEXT["accounts"],
                 head=("after", "due", "least value", "largest value", "lost", "increments"),
                 rows=[
                     (a.name, *(f"{n:,}" for n in (a.due, a.least, a.largest, a.lost, a.made)))
@@ -110,21 +96,15 @@ class Recording:
     def text(self, _meta: Mapping[str, Any], _cells: Sequence[Any]) -> list[str]:
         """Paragraphs for the page of a run."""
         scenario, (elapsed, total) = self.scenario, sent(self.samples)[-1]
-        partition = (
-            f"the partition for {scenario.partition_seconds:.0f} s."
-            if scenario.partition_seconds
-            else "no partition: this cluster's network cannot be cut from here."
-        )
-        return [
-            f"{scenario.nodes} pods, HyParView, synchronisation {scenario.synchronization}, "
-            f"{scenario.churn_per_minute:g} nodes a minute of churn for "
-            f"{scenario.churn_seconds:.0f} s, {partition} In the {elapsed:,.0f} s from the apply "
-            f"to the end all nodes together sent {total['frames'] / MIB:,.1f} MiB in frames, of "
-            f"which {total['payload'] / MIB:,.1f} MiB were counters.",
-            f"Again: `python -m scale_tests churn --nodes {scenario.nodes} --seed {scenario.seed} "
-            f"--synchronization {scenario.synchronization} --out DIRECTORY`. The same seed kills "
-            "the same pods; `churn.json` has samples.",
-        ]
+        cut = _TEXT["partition" if scenario.partition_seconds else "no_partition"]
+        values = {
+            "s": scenario,
+            "partition": cut.format(s=scenario),
+            "elapsed": elapsed,
+            "frames": total["frames"] / MIB,
+            "payload": total["payload"] / MIB,
+        }
+        return [_TEXT[part].format(**values) for part in ("run", "again")]
 
     def _samples(self) -> list[dict[str, Any]]:
         """The time line, as JSON has it."""

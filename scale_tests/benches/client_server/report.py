@@ -23,6 +23,7 @@ from scale_tests.benches.client_server.figures import (
     run_of,
     settled,
 )
+from scale_tests.host.documents import beside
 from scale_tests.host.units import GIB
 from scale_tests.measure.checks import Check, at_least, at_most
 from scale_tests.measure.page import Table
@@ -34,15 +35,7 @@ MOST_GROWTH = 1.25
 COLLAPSE = 4.0
 """Memory of the server without bounds over that of the bounded one, at least."""
 
-_BOUNDS = (
-    "With bounds a node does not read a connection while 1,000 messages wait for their receiver, "
-    "so that TCP holds back the sender. A lane holds at most 8 MiB. The channel is monotonic: a "
-    "newer state replaces one that still waits in the lane. The kernel has 32 KiB at either end, "
-    "as nothing replaces a state that waits there. A server reads only the last of the waiting "
-    "states of a client. The run without bounds removes this from every node, and changes nothing "
-    f"else: the channel is not monotonic, and with `ERL_FLAGS` of `{NO_BOUNDS}` lanes and the "
-    "receiver accept every message and every state is read, as in the published system."
-)
+_TEXT: Mapping[str, str] = beside(__file__)
 
 _RUNS: dict[str, Callable[[Cell], str]] = {
     "run": lambda cell: run_of(cell).title,
@@ -96,55 +89,28 @@ def checks(cells: Sequence[Cell]) -> list[Check]:
 def tables(cells: Sequence[Cell]) -> dict[str, Table]:
     """The runs, and their servers."""
     return {
-        "Runs": tabulated(
-            _RUNS,
-            cells,
-            "Nodes are processes of one machine (no pods). Increments are those of all nodes "
-            "together, and how often each counts in the mean. Joining is from the start of the "
-            "first node until the last has joined. Payload is what all nodes have sent of encoded "
-            "counters; it, the value and the replicas that differ are known of runs that came to "
-            "their end.",
-        ),
-        "Servers": tabulated(
-            _SERVERS,
-            cells,
-            "Memory of the largest server, as proportional set size; settled is the median of "
-            "the last quarter of the samples, growth that over the median of the second quarter. "
-            "Answered: the samples, a second apart or as long as answers take, at which every "
-            "server answered what it was asked over HTTP within five seconds. Dropped: messages "
-            "that were not delivered, above all states whose place in a lane a newer one took.",
-        ),
+        "Runs": tabulated(_RUNS, cells, _TEXT["runs"]),
+        "Servers": tabulated(_SERVERS, cells, _TEXT["servers"]),
     }
 
 
 def text(meta: Mapping[str, Any], cells: Sequence[Cell]) -> list[str]:
     """Paragraphs for the page of some runs, of which there is at least one."""
     planned = [Run(**run) for run in meta["config"]["runs"]]
-    run = planned[0]
     missing = "; ".join(run.title for run in planned[len(cells) :])
-    settings = (
-        f"CLIENTS={run.clients} SPEEDUP={run.speedup:g} INCREMENTS={run.increments} "
-        f"SERVER_CPUS={run.server_cpus:g} MEMORY_LIMIT={run.memory_limit:g}"
-    )
-    quick = "QUICK=1 " if meta["quick"] else ""
+    values = {
+        "run": planned[0],
+        "increment": INCREMENT_MS / 1000,
+        "propagation": PROPAGATION_MS / 1000,
+        "no_bounds": NO_BOUNDS,
+        "quick": "QUICK=1 " if meta["quick"] else "",
+        "name": meta["name"],
+    }
     return [
-        "Nodes are processes of this one machine, not pods: each is a release as the image has it, "
-        "on a loopback address of its own, with one scheduler. Each run has "
-        f"{run.clients:,} clients, which are linked to one server each, and one server or four, "
-        f"which are linked to each other. While they count, each server has {run.server_cpus:g} of "
-        "a CPU for itself, and no more, as with a CPU limit of Kubernetes.",
-        f"The ad counter runs with full states (`State`): every node counts {run.increments:,} "
-        f"times in the mean, once every {INCREMENT_MS / 1000:g} s, and is sent and sends the whole "
-        f"counter every {PROPAGATION_MS / 1000:g} s, both divided by the time compression of "
-        f"{run.speedup:g}. Each client sends its server a state of as many counters as there are "
-        "nodes, so that the server's work grows with the square of the clients and with the time "
-        "compression.",
+        *(_TEXT[part].format(**values) for part in ("nodes", "workload")),
         *(f"{run_of(cell).title}: {ending(cell)}." for cell in cells),
         *([f"Not run, or incomplete: {missing}."] if missing else []),
-        _BOUNDS,
-        f"Again: `{quick}{settings} make bench-client-server OUT=DIRECTORY`. `{meta['name']}.json` "
-        "has every sample; `python -m scale_tests client-server report --out DIRECTORY` writes "
-        "this page again from it.",
+        *(_TEXT[part].format(**values) for part in ("bounds", "again")),
     ]
 
 

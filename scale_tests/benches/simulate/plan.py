@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 
-import yaml
+from scale_tests.host.documents import beside
 
 PAPER_NODES = 10_000
 """The size of the clusters in the papers."""
@@ -40,7 +39,7 @@ class Job:
         return [name, *(f"{key}={value}" for key, value in settings.items())]
 
 
-FULL = tuple(Job(**job) for job in yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text()))
+FULL = tuple(Job(**job) for job in beside(__file__))
 """The jobs of `plan.yaml`."""
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-import yaml
+from scale_tests.host.documents import beside
 
-EXPERIMENTS: Mapping[str, Any] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text())
+EXPERIMENTS: Mapping[str, Any] = beside(__file__)
 """By experiment and overlay: values by parameter, and an explanation of the difference."""
 
 OTHER_SIZE = "The paper's cluster has 10,000 nodes."

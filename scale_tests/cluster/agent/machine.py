@@ -5,11 +5,9 @@ from __future__ import annotations
 import platform
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
-
-import yaml
 
 from scale_tests.cluster.kube import Json, moment
+from scale_tests.host.documents import beside
 from scale_tests.host.templates import filled
 
 NAME = "processes"
@@ -18,8 +16,6 @@ NAME = "processes"
 LABEL = "partisan.dev/agent"
 """Label and taint of the Node: only pods that select and tolerate both are scheduled there."""
 
-_MANIFEST = Path(__file__).with_suffix(".yaml")
-
 LEASES = "apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 LEASE_SECONDS = 40
 
@@ -27,7 +23,7 @@ LEASE_SECONDS = 40
 def node(*, pods: int, version: str, address: str) -> Json:
     """The Node with room for so many pods; `address` is the machine's."""
     found: Json = filled(
-        yaml.safe_load(_MANIFEST.read_text()),
+        beside(__file__),
         pods=str(pods),
         version=version,
         address=address,
