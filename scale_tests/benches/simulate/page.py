@@ -11,14 +11,6 @@ from scale_tests.measure import synchronization
 from scale_tests.measure.figure import Cell
 from scale_tests.measure.page import Page, Picture, Section, bars_table, hardware, listed
 
-NOT_SIMULATED = (
-    "Only Aggregate is run beyond 1,024 nodes. In the other modes every replica has an entry for "
-    "every node, so that 10,000 replicas have 10,000 x 10,000 of them: at some 160 bytes each "
-    "16 GB, and, by the square of the nodes, a hundred times the CPU seconds that 1,024 take. "
-    "Their traffic grows with the square of the nodes as long as every node sends to every other, "
-    "which the sizes up to 1,024 show."
-)
-
 
 def page(meta: Mapping[str, Any], cells: Sequence[Any], drawn: Sequence[Picture]) -> Page:
     """The page of a run, with its pictures."""
@@ -84,7 +76,7 @@ def _counter(figures: Sequence[Cell], drawn: Mapping[str, Picture]) -> Section:
     beyond = any(row.nodes > synchronization.LARGEST for row in transmitted)
     return Section(
         title="The ad counter",
-        text=[synchronization.NOTE, *([NOT_SIMULATED] if beyond else [])],
+        text=[synchronization.NOTE, *([report.NOT_SIMULATED] if beyond else [])],
         parts=[drawn[synchronization.EXPERIMENT], synchronization.table(transmitted)],
     )
 

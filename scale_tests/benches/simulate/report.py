@@ -11,6 +11,7 @@ from typing import Any
 from scale_tests.benches.simulate import curves, faults, published, ring
 from scale_tests.benches.simulate.plan import PAPER_NODES
 from scale_tests.benches.simulate.runner import Outcome
+from scale_tests.host.documents import beside
 from scale_tests.measure import synchronization
 from scale_tests.measure.checks import Check
 from scale_tests.measure.figure import Cell, Measured
@@ -19,21 +20,8 @@ from scale_tests.measure.tables import tabulated
 
 HOLDS = {">=": operator.ge, "<": operator.lt, ">": operator.gt, "=": operator.eq}
 
-RMR, STEADY, BURST = "relative_message_redundancy", "steady_failures", "hyparview_burst"
-
-TARGETS: tuple[tuple[str, str, str, str | float, str, float], ...] = (
-    ("HyParView: reliability after 50 % failures", "reliability", "hyparview", 50, ">=", 99.0),
-    ("HyParView: reliability after 80 % failures", "reliability", "hyparview", 80, ">=", 98.0),
-    ("HyParView: reliability after 90 % failures", "reliability", "hyparview", 90, ">=", 95.0),
-    ("HyParView: components", "shape", "hyparview", "components", "=", 1),
-    ("Plumtree: RMR in the end", RMR, "plumtree", "steady", "<", 0.1),
-    ("Plumtree: reliability under failures", STEADY, "plumtree", "reliability", ">=", 99.9),
-    ("X-BOT: link cost saved, %", "link_cost_reduction", "xbot", "percent", ">", 25),
-    ("X-BOT: components", "shape", "xbot", "components", "=", 1),
-    ("HyParView joined in a burst: components", "shape", BURST, "components", "=", 1),
-    ("Key-value store under faults: violations", "ring", "key_value_store", "violations", "=", 0),
-)
-"""Claims: name, experiment, overlay, parameter, and the limit of the value."""
+_DATA = beside(__file__)
+TARGETS, NOT_SIMULATED = _DATA["targets"], _DATA["not_simulated"]
 
 
 @dataclass(frozen=True)

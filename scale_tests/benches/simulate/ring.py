@@ -4,39 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scale_tests.measure.checks import Check
+from scale_tests.host.documents import beside
+from scale_tests.measure.checks import Check, equal
 from scale_tests.measure.figure import Cell, grouped
 from scale_tests.measure.page import Section, Table
 
 EXPERIMENT = "ring_scale"
 
-NOTE = (
-    "Simulated: a ring that has settled, three indexes a member, 32 clients. A 32nd more members "
-    "join, a 128th are killed and come back without data, and those that joined leave. Gossip is "
-    "that of real nodes, every 100 ms, in the external term format; a message takes 1 to 20 ms, "
-    "and 2 % of them up to two seconds. Bandwidth, queues and processor time are not simulated."
-)
-
-FIGURES = (
-    ("growth: all nodes know the plan after, s", "{grow_known_seconds:.2f}"),
-    ("growth: settled after, s", "{grow_settled_seconds:.2f}"),
-    ("growth: indexes moved, and the least possible", "{grow_moved:,.0f}, {minimum:,.0f}"),
-    ("growth: gossip, kB a node", "{grow_gossip_kilobytes_per_node:,.1f}"),
-    ("nodes killed, indexes rebuilt", "{kill_restarts:,.0f}, {kill_rebuilt:,.0f}"),
-    ("settled after the last kill, s", "{kill_settled_seconds:.2f}"),
-    ("way back: all nodes know the plan after, s", "{shrink_known_seconds:.2f}"),
-    ("way back: settled after, s", "{shrink_settled_seconds:.2f}"),
-    ("way back: indexes moved", "{shrink_moved:,.0f}"),
-    ("way back: gossip, kB a node", "{shrink_gossip_kilobytes_per_node:,.1f}"),
-    ("gossip at rest, bytes/s a node", "{rest_gossip_bytes_per_node_second:,.0f}"),
-    ("ring state of a node, kB", "{state_kilobytes:,.1f}"),
-    ("acknowledged writes, reads", "{writes:,.0f}, {reads:,.0f}"),
-    ("requests that failed", "{failed:,.0f}"),
-    ("violations of the guarantees", "{violations:,.0f}"),
-    ("simulator: messages", "{messages:,.0f}"),
-    ("simulator: bytes of heap a node", "{heap_bytes_per_node:,.0f}"),
-)
-"""Lines of the table, and their format."""
+_DATA = beside(__file__)
+NOTE, FIGURES = _DATA["note"], _DATA["figures"]
 
 
 def checks(figures: Sequence[Cell]) -> list[Check]:
@@ -49,7 +25,7 @@ def checks(figures: Sequence[Cell]) -> list[Check]:
             ("indexes moved in excess, or not restored", excess + values["misplaced"]),
         ):
             title = f"ring of {nodes:,} nodes: {name} (simulated)"
-            found.append(Check(name=title, value=value, bar="0", ok=value == 0))
+            found.append(equal(title, value, 0))
     return found
 
 
@@ -58,9 +34,11 @@ def table(figures: Sequence[Cell]) -> Table:
     measured = sorted(grouped(figures, EXPERIMENT).items())
     return Table(
         head=["", *(f"{nodes:,} nodes" for (_, nodes), _ in measured)],
-        rows=[[name, *(form.format_map(row) for _, row in measured)] for name, form in FIGURES]
-        if measured
-        else [],
+        rows=[
+            [name, *(form.format_map(row) for _, row in measured)]
+            for name, form in FIGURES.items()
+            if measured
+        ],
     )
 
 

@@ -195,7 +195,7 @@ def test_sizes_are_rows_the_small_ones_first() -> None:
 
 
 def test_a_large_ring_loses_nothing_and_moves_no_more_than_it_must() -> None:
-    names = {name for _, form in ring.FIGURES for name in re.findall(r"{(\w+)", form)}
+    names = {name for form in ring.FIGURES.values() for name in re.findall(r"{(\w+)", form)}
     values = dict.fromkeys([*names, "misplaced", "unsettled"], 0) | {
         "minimum": 4,
         "grow_moved": 4,
