@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import yaml
 
@@ -21,48 +22,9 @@ TOOLS = "charts/tools/go"
 KUBE_VERSION = "1.36.3"
 """Version for which templates are rendered; without a cluster, helm assumes its own default."""
 
-VARIANTS: dict[str, list[str]] = {
-    "defaults": [],
-    "namespaced": ["watchNamespaces={one,two}"],
-    "everything": [
-        "metrics.podMonitor.enabled=true",
-        "metrics.serviceMonitor.enabled=true",
-        "podAnnotations.a=b",
-        "podLabels.a=b",
-        "commonLabels.a=b",
-        "allowedPodAnnotations={a.io/b}",
-        "nodeSelector.a=b",
-        "tolerations[0].operator=Exists",
-        "priorityClassName=system-cluster-critical",
-        "imagePullSecrets[0].name=registry",
-        "extraEnv[0].name=A",
-        "extraEnv[0].value=b",
-        "serviceAccount.annotations.a=b",
-        "metrics.service.annotations.a=b",
-        "metrics.serviceMonitor.labels.a=b",
-        "metrics.podMonitor.labels.a=b",
-        "metrics.prometheusRule.enabled=true",
-        "metrics.prometheusRule.labels.a=b",
-        "metrics.prometheusRule.alertLabels.a=b",
-        "metrics.prometheusRule.disabled={PartisanViewsThin}",
-        "metrics.dashboards.enabled=true",
-        "metrics.dashboards.namespace=monitoring",
-        "metrics.dashboards.annotations.a=b",
-        "console.enabled=true",
-        "console.service.annotations.a=b",
-        "networkPolicy.enabled=true",
-        "networkPolicy.metricsFrom[0].podSelector.matchLabels.a=b",
-        "networkPolicy.consoleFrom[0].podSelector.matchLabels.a=b",
-        "podDisruptionBudget.enabled=true",
-        "extraObjects[0].kind=ConfigMap",
-    ],
-    "nothing optional": [
-        "crds.enabled=false",
-        "rbac.create=false",
-        "serviceAccount.create=false",
-        "metrics.service.enabled=false",
-    ],
-}
+VARIANTS: dict[str, list[str]] = yaml.safe_load(
+    Path(__file__).with_name("variants.yaml").read_text()
+)
 """Values that together reach every branch of the templates."""
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 
-def beside(module: str) -> Any:
+def data_of(module: str) -> Any:
     """The YAML next to a module, of its name; `module` is its `__file__`."""
     return yaml.safe_load(Path(module).with_suffix(".yaml").read_text())
 

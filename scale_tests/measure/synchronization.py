@@ -6,12 +6,13 @@ Scale", PPDP 2017: every node counts 180 times, every 10 s, and propagates every
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import log2
 
+from scale_tests.host.documents import data_of
 from scale_tests.host.units import GIB
-from scale_tests.measure.checks import Check
+from scale_tests.measure.checks import Check, below
 from scale_tests.measure.figure import Cell, grouped
 from scale_tests.measure.page import Table
 from scale_tests.measure.tables import Column, tabulated
@@ -20,24 +21,15 @@ EXPERIMENT = "synchronization"
 INCREMENTS = 180
 """Increments of each node in the published run."""
 
-PUBLISHED = {
-    "state": {32: 0.090, 64: 0.254, 128: 0.825, 256: 2.90, 512: 10.9, 1024: 41.8},
-    "delta": {32: 0.024, 64: 0.078, 128: 0.279, 256: 1.02, 512: 4.10, 1024: 16.0},
-}
-"""Transmission over HyParView in GiB by mode and nodes, read off the paper's figure."""
+_DATA = data_of(__file__)
+NOTE: str = _DATA["note"]
+PUBLISHED: Mapping[str, dict[int, float]] = _DATA["published"]
+"""Transmission over HyParView in GiB by mode and nodes."""
 
 MOST = {"state": 41.8, "delta": 8.0, "tree": 0.8, "aggregate": 20 / 1024}
 """The target of a mode at 1,024 nodes, in GiB of payload."""
 
 LARGEST = 1024
-
-NOTE = (
-    "GiB for 180 increments per node. Where fewer were simulated the rest is taken to be as the "
-    "intervals after the first minute. Payload is what the paper counted: counters and parts of "
-    "them, once per peer that they are sent to. Control are all other messages of the protocols, "
-    "frames are all messages as the transport writes them. The least: the final counts once to "
-    "every node. Aggregate carries less information: every node learns the sums, not the counts."
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,11 +97,11 @@ def least(nodes: int) -> float:
 def checks(measured: Sequence[Row]) -> list[Check]:
     """The targets of the largest cluster."""
     return [
-        Check(
-            name=f"{row.mode}: payload at {row.nodes:,} nodes, GiB (simulated)",
-            value=round(row.payload, 4),
-            bar=f"< {MOST[row.mode]:.4g}",
-            ok=row.payload < MOST[row.mode],
+        below(
+            f"{row.mode}: payload at {row.nodes:,} nodes, GiB (simulated)",
+            row.payload,
+            MOST[row.mode],
+            shown=round(row.payload, 4),
         )
         for row in measured
         if row.nodes == LARGEST

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from scale_tests.benches.churn.result import Outcome
 from scale_tests.benches.churn.timeline import Phase, Sample, phase_at, rates
-from scale_tests.host.documents import beside
+from scale_tests.host.documents import data_of
 from scale_tests.measure.drawing import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, Picture
 
 SHADES = {"kill": VERMILION, "churn": ORANGE, "partition": PURPLE}
@@ -136,7 +136,7 @@ def _plot_bars(
     axes.legend(fontsize=9)
 
 
-_TEXT = beside(__file__)
+_TEXT = data_of(__file__)
 PICTURES = tuple(
     Picture(name=name, plot=plot, size=size, **_TEXT[name])
     for name, plot, size in (

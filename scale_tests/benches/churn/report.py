@@ -11,7 +11,7 @@ from scale_tests.benches.churn import pictures, result
 from scale_tests.benches.churn.result import Outcome, accounts
 from scale_tests.benches.churn.scenario import Scenario
 from scale_tests.benches.churn.timeline import Phase, Sample, phase_at, sent
-from scale_tests.host.documents import beside
+from scale_tests.host.documents import data_of
 from scale_tests.host.units import MIB, seconds
 from scale_tests.measure import drawing
 from scale_tests.measure.checks import Check
@@ -33,7 +33,7 @@ COLUMNS: dict[str, Callable[[Outcome], str]] = {
 }
 """The table's columns; times are counted from the end of the fault, but for `reported`."""
 
-_TEXT: Mapping[str, str] = beside(__file__)
+_TEXT: Mapping[str, str] = data_of(__file__)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,7 +23,7 @@ from scale_tests.benches.client_server.figures import (
     run_of,
     settled,
 )
-from scale_tests.host.documents import beside
+from scale_tests.host.documents import data_of
 from scale_tests.host.units import GIB
 from scale_tests.measure.checks import Check, at_least, at_most
 from scale_tests.measure.page import Table
@@ -35,7 +35,7 @@ MOST_GROWTH = 1.25
 COLLAPSE = 4.0
 """Memory of the server without bounds over that of the bounded one, at least."""
 
-_TEXT: Mapping[str, str] = beside(__file__)
+_TEXT: Mapping[str, str] = data_of(__file__)
 
 _RUNS: dict[str, Callable[[Cell], str]] = {
     "run": lambda cell: run_of(cell).title,

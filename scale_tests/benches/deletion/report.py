@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from scale_tests.benches.deletion.plan import LARGEST_MESH, SIZES
+from scale_tests.host.documents import data_of
 from scale_tests.measure.checks import Check, at_most
 from scale_tests.measure.page import Table
 
@@ -16,6 +17,7 @@ SHARE_OF_FORMATION = 0.2
 LARGEST_SECONDS = 60.0
 ANSWER_SECONDS = 1.0
 
+_DATA = data_of(__file__)
 _NONE_LEFT = "none left"
 
 
@@ -55,18 +57,7 @@ def checks(cells: Sequence[Cell]) -> list[Check]:
 
 def tables(cells: Sequence[Cell]) -> dict[str, Table]:
     """A row for each cell."""
-    columns = {
-        "overlay": "{overlay}",
-        "nodes": "{nodes:,}",
-        "deleted": "{deleted}",
-        "s to the last pod": "{seconds:.1f}",
-        "CPU of the nodes, s": "{nodes_cpu_s:.1f}",
-        "CPU of the formation, s": "{formation_cpu_s:.1f}",
-        "share": "{share:.3f}",
-        "API calls": "{api_calls:,}",
-        "slowest answer, s": "{slowest_answer_s:.2f}",
-        "pods left": "{left}",
-    }
+    columns: dict[str, str] = _DATA["columns"]
     rows = [
         [column.format(share=share(cell), **cell) for column in columns.values()] for cell in cells
     ]
@@ -75,14 +66,7 @@ def tables(cells: Sequence[Cell]) -> dict[str, Table]:
 
 def text(_meta: Mapping[str, Any], _cells: Sequence[Cell]) -> list[str]:
     """Paragraphs for the page of a run."""
-    return [
-        "Nodes are plain processes of a node agent. API server, controllers, scheduler and "
-        "operator are real. CPU is that of the nodes' processes: from the apply until all have "
-        "joined one overlay, and from the delete until the last process has ended. The API server "
-        "is asked for a small list four times a second meanwhile.",
-        f"There is no full mesh above {LARGEST_MESH} nodes: one of 256 has 200,000 connections, "
-        "all of them on this machine, and two CPUs did not form it.",
-    ]
+    return [_DATA["nodes"], _DATA["mesh"].format(largest=LARGEST_MESH)]
 
 
 def _none_left(cells: Sequence[Cell]) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Any
 
+from scale_tests.host.documents import data_of
 from scale_tests.measure.checks import Check, at_least, at_most
 from scale_tests.measure.page import Table
 
@@ -78,11 +79,4 @@ def tables(cells: Sequence[Cell]) -> dict[str, Table]:
 
 def text(meta: Mapping[str, Any], _cells: Sequence[Cell]) -> list[str]:
     """Paragraphs for the page of a run."""
-    return [
-        f"The base is `{meta['config']['base']}`, the revision before fault injection. Both are "
-        "measured in turns, in virtual machines that are started anew for each pair; of the "
-        f"{meta['config']['repetitions']} repetitions in a pair the least disturbed counts. A send "
-        "is the caller's time of `partisan:forward/4` to one of 16 lanes without sockets, in the "
-        "fastest of 200 rounds of 1,024. Messages of 1 KB go from 16 senders over one lane on "
-        "loopback for 0.15 s."
-    ]
+    return [data_of(__file__)["pairs"].format(**meta["config"])]

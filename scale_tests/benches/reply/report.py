@@ -28,6 +28,7 @@ from scale_tests.benches.reply.figures import (
     undisturbed,
     words_at,
 )
+from scale_tests.host.documents import data_of
 from scale_tests.measure.checks import Check, at_least, at_most
 from scale_tests.measure.page import Table
 from scale_tests.measure.spread import Spread, short
@@ -38,6 +39,7 @@ BRACKET = 10_000
 CALLERS = 16
 """The callers for which targets are stated; most crossovers hardly depend on their number."""
 
+_TEXT = data_of(__file__)
 COSTLY_US = 1000
 LARGE = 100_000
 COPYING_OF_MINIMAL = 0.5
@@ -164,21 +166,16 @@ def _wait_table(found: Runs) -> Table:
 
 def text(meta: Mapping[str, Any], cells: Sequence[Cell]) -> list[str]:
     """Paragraphs for the page of a run."""
-    config = meta["config"]
-    others = Spread.of(cell["others_cpus"] for cell in cells)
-    share = sum(map(disturbed, cells)) / len(cells)
-    return [
-        f"{config['repetitions']} repetitions of {config['milliseconds']} ms, {meta['seconds']} s. "
-        f"Other processes of the machine used {others} of its CPUs meanwhile, half a CPU or more "
-        f"in {share:.0%} of the cells. Such cells are left out of rates and ratios where another "
-        "repetition is undisturbed. Compare the ways, which took turns, not rates of different "
-        "points.",
-        "The emulator has the release's flags and "
-        f"{cells[0]['schedulers']} schedulers. A cost is a loop of hashes, calibrated at the "
-        f"start ({cells[0]['iterations_per_us']:.0f} a microsecond).",
-        explanation(runs(cells)),
-        "Ratios are medians of the repetitions.",
-    ]
+    values = {
+        "config": meta["config"],
+        "seconds": meta["seconds"],
+        "others": Spread.of(cell["others_cpus"] for cell in cells),
+        "share": sum(map(disturbed, cells)) / len(cells),
+        "schedulers": cells[0]["schedulers"],
+        "iterations": cells[0]["iterations_per_us"],
+    }
+    run, emulator = (_TEXT[part].format(**values) for part in ("run", "emulator"))
+    return [run, emulator, explanation(runs(cells))]
 
 
 def explanation(found: Runs) -> str:
@@ -198,11 +195,15 @@ def explanation(found: Runs) -> str:
         cpu_us(ways[way]) / cpu_us(ways[replace(way, hashes=1)])
         for _, ways, way in _deferred(found)
     ]
-    return (
-        f"Dynomite published {inline:,} requests a second inline and {spawned:,} spawned, "
-        f"{short(PUBLISHED_RATIO)} times. Ours, by the words that are copied: ratios {ours}. "
-        f"{short(PUBLISHED_RATIO)} is reached {reached}. The second hash of the published deferred "
-        f"version multiplies the processor time by {Spread.of(ratios)}."
+    return str(
+        _TEXT["dynomite"].format(
+            inline=inline,
+            spawned=spawned,
+            ratio=short(PUBLISHED_RATIO),
+            ours=ours,
+            reached=reached,
+            twice=Spread.of(ratios),
+        )
     )
 
 

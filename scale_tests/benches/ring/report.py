@@ -6,11 +6,12 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from scale_tests.benches.ring.plan import LANES, MOST, SYSTEMS, WINDOW
+from scale_tests.benches.ring.plan import LANES, MOST, PAYLOADS, SYSTEMS, WINDOW
+from scale_tests.host.documents import data_of
 from scale_tests.measure import spread
 from scale_tests.measure.checks import Check, at_least
 from scale_tests.measure.page import Table
-from scale_tests.measure.spread import KB, MB, Spread, having, medians, payload, short
+from scale_tests.measure.spread import KB, Spread, having, medians, payload, short
 
 Cell = dict[str, Any]
 Point = tuple[Any, ...]
@@ -21,34 +22,19 @@ POINT = (
 )
 """The keys on which a comparison of systems depends, next to lanes and channels."""
 
-PUBLISHED = {
-    ("echo", 1, 512 * KB): 1.01,
-    ("echo", 1, 8 * MB): 3.10,
-    ("echo", 20, 512 * KB): 7.21,
-    ("echo", 20, 8 * MB): 34.96,
-    ("kvs", 1, 512 * KB): 0.96,
-    ("kvs", 1, 8 * MB): 1.4,
-    ("kvs", 20, 512 * KB): 1.8,
-    ("kvs", 20, 8 * MB): 95.0,
-    ("ack", 1, 512 * KB): 1.9,
-    ("ack", 1, 8 * MB): 3.7,
-    ("ack", 20, 512 * KB): 13.4,
-}
-"""Over Distributed Erlang, with 128 actors and 16 connections, by Partisan's authors, on other
-machines with an OTP of 2018. The store at 20 ms and 8 MB: 95 operations a second, next to one in
-120 s."""
 
-TARGETS = {
-    ("echo", 1, 512 * KB): 1.01,
-    ("echo", 1, 8 * MB): 1.5,
-    ("echo", 20, 512 * KB): 7.21,
-    ("echo", 20, 8 * MB): 10.0,
-    ("kvs", 1, 512 * KB): 1.0,
-    ("kvs", 1, 8 * MB): 1.4,
-    ("kvs", 20, 512 * KB): 1.8,
-    ("kvs", 20, 8 * MB): 20.0,
-}
-"""At 1 ms with default windows, at 20 ms with those of 256 KiB."""
+def _by_place(name: str) -> dict[tuple[str, int, int], float]:
+    """Ratios over Distributed Erlang by service, milliseconds there and back, and bytes."""
+    sizes = {payload(size): size for size in PAYLOADS}
+    return {
+        (service, rtt_ms, sizes[size]): value
+        for service, lines in data_of(__file__)[name].items()
+        for rtt_ms, values in lines.items()
+        for size, value in values.items()
+    }
+
+
+PUBLISHED, TARGETS = _by_place("published"), _by_place("targets")
 
 OF_RAW = 0.85
 
@@ -90,13 +76,12 @@ def checks(cells: Sequence[Cell]) -> list[Check]:
             continue
         ours, others, raw = (select(own, system) for system in SYSTEMS)
         over, ceiling, of_raw = ratio(ours, others), ratio(raw, others), ratio(ours, raw)
-        place = (at["service"], at["rtt_ms"], at["payload"])
         if over and at["window"] == "default":
             least.append((over.median, _where(at)))
         is_far = at["rtt_ms"] > 1
         is_target = (at["window"] == WINDOW) == is_far and at["reads"] in (None, "full")
         if over and is_target and at["storage_ms"] in (None, 1):
-            value = TARGETS[place]
+            value = TARGETS[at["service"], at["rtt_ms"], at["payload"]]
             shown = str(over)
             if over.median < value and ceiling:
                 shown += f"; raw sockets {ceiling}"

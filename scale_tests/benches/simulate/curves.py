@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from scale_tests.host.documents import beside
+from scale_tests.host.documents import data_of
 from scale_tests.measure.checks import Check, at_least, equal
 from scale_tests.measure.figure import Cell, grouped
 from scale_tests.measure.page import Table
@@ -18,7 +18,7 @@ EXPERIMENT, COMPARED = "scale_curves", "overlays"
 LEAST_REACH = 99.9
 """Percent of the nodes that have to get a broadcast at any size."""
 
-_DATA = beside(__file__)
+_DATA = data_of(__file__)
 NOTE, COMPARED_NOTE = _DATA["note"], _DATA["compared_note"]
 NAMES, FIGURES = _DATA["names"], _DATA["figures"]
 

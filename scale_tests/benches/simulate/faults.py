@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from scale_tests.host.documents import beside
+from scale_tests.host.documents import data_of
 from scale_tests.measure.checks import Check, every
 from scale_tests.measure.figure import Cell, grouped
 from scale_tests.measure.page import Picture, Section, Table
@@ -26,7 +26,7 @@ COUNTERS = {"churn_counter_delta": "Delta", "churn_counter_tree": "Tree"}
 BEHIND = "churn_behind"
 """Of how far replicas are behind, against seconds; the mode follows."""
 
-_DATA = beside(__file__)
+_DATA = data_of(__file__)
 NAMES = _DATA["names"]
 
 PICTURES = (REACH, BEHIND)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 
-from scale_tests.host.documents import beside
+from scale_tests.host.documents import data_of
 
 PAPER_NODES = 10_000
 """The size of the clusters in the papers."""
@@ -39,7 +39,7 @@ class Job:
         return [name, *(f"{key}={value}" for key, value in settings.items())]
 
 
-FULL = tuple(Job(**job) for job in beside(__file__))
+FULL = tuple(Job(**job) for job in data_of(__file__))
 """The jobs of `plan.yaml`."""
 
 

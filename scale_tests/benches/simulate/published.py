@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from scale_tests.host.documents import beside
+from scale_tests.host.documents import data_of
 
-EXPERIMENTS: Mapping[str, Any] = beside(__file__)
+EXPERIMENTS: Mapping[str, Any] = data_of(__file__)
 """By experiment and overlay: values by parameter, and an explanation of the difference."""
 
 OTHER_SIZE = "The paper's cluster has 10,000 nodes."

@@ -11,7 +11,7 @@ from typing import Any
 from scale_tests.benches.simulate import curves, faults, published, ring
 from scale_tests.benches.simulate.plan import PAPER_NODES
 from scale_tests.benches.simulate.runner import Outcome
-from scale_tests.host.documents import beside
+from scale_tests.host.documents import data_of
 from scale_tests.measure import synchronization
 from scale_tests.measure.checks import Check
 from scale_tests.measure.figure import Cell, Measured
@@ -20,7 +20,7 @@ from scale_tests.measure.tables import tabulated
 
 HOLDS = {">=": operator.ge, "<": operator.lt, ">": operator.gt, "=": operator.eq}
 
-_DATA = beside(__file__)
+_DATA = data_of(__file__)
 TARGETS, NOT_SIMULATED = _DATA["targets"], _DATA["not_simulated"]
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scale_tests.host.documents import beside
+from scale_tests.host.documents import data_of
 from scale_tests.measure.checks import Check, equal
 from scale_tests.measure.figure import Cell, grouped
 from scale_tests.measure.page import Section, Table
 
 EXPERIMENT = "ring_scale"
 
-_DATA = beside(__file__)
+_DATA = data_of(__file__)
 NOTE, FIGURES = _DATA["note"], _DATA["figures"]
 
 

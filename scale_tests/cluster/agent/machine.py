@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from scale_tests.cluster.kube import Json, moment
-from scale_tests.host.documents import beside
+from scale_tests.host.documents import data_of
 from scale_tests.host.templates import filled
 
 NAME = "processes"
@@ -23,7 +23,7 @@ LEASE_SECONDS = 40
 def node(*, pods: int, version: str, address: str) -> Json:
     """The Node with room for so many pods; `address` is the machine's."""
     found: Json = filled(
-        beside(__file__),
+        data_of(__file__),
         pods=str(pods),
         version=version,
         address=address,
