@@ -84,7 +84,7 @@ change(Phase, Count, Before, O) ->
     {Known, Informed} = known(Planned, 0),
     Settled = settle(Informed),
     {Messages, Bytes} = gossiped(Before, Settled),
-    Nodes = length(ring_simulation:nodes(ring_campaign:world(Settled))),
+    Nodes = length(ring_world:nodes(ring_campaign:world(Settled))),
     report(
         named(Phase, [
             {known_seconds, Known / 1000},
@@ -111,7 +111,7 @@ kill(Count, Before, #{seed := Seed} = O) ->
     Settled = settle(Killed),
     report(
         [
-            {kill_restarts, ring_simulation:restarts(ring_campaign:world(Settled))},
+            {kill_restarts, ring_world:restarts(ring_campaign:world(Settled))},
             {kill_rebuilt, length(moved(fun(Holder) -> Holder end, Before, Settled))},
             {kill_settled_seconds, (now_of(Settled) - now_of(Killed)) / 1000}
         ],
@@ -122,7 +122,7 @@ kill(Count, Before, #{seed := Seed} = O) ->
 %% The milliseconds until all nodes know the plan.
 known(C, Passed) ->
     W = ring_campaign:world(C),
-    case ring_simulation:informed(W) =:= length(ring_simulation:nodes(W)) of
+    case ring_world_checks:informed(W) =:= length(ring_world:nodes(W)) of
         true -> {Passed, C};
         false -> known(ring_campaign:pass(?STEP_MS, C), Passed + ?STEP_MS)
     end.
@@ -153,16 +153,16 @@ finished(#{violations := Violations, settled := Settled} = Report, O) ->
 %% Internals: figures.
 
 now_of(C) ->
-    ring_simulation:now(ring_campaign:world(C)).
+    ring_world:now(ring_campaign:world(C)).
 
 gossiped(Before, Later) ->
-    {M0, B0} = ring_simulation:gossiped(ring_campaign:world(Before)),
-    {M1, B1} = ring_simulation:gossiped(ring_campaign:world(Later)),
+    {M0, B0} = ring_world:gossiped(ring_campaign:world(Before)),
+    {M1, B1} = ring_world:gossiped(ring_campaign:world(Later)),
     {M1 - M0, B1 - B0}.
 
 state(C) ->
     W = ring_campaign:world(C),
-    ring_simulation:state(hd(ring_simulation:nodes(W)), W).
+    ring_world:state(hd(ring_world:nodes(W)), W).
 
 node_of({_Incarnation, Node}) ->
     Node.

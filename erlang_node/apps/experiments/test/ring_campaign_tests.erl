@@ -185,21 +185,21 @@ two_lost_replicas_are_reported_test() ->
     {{ok, _, _, _}, Before} = Written,
     Stopped = lists:foldl(fun ring_simulation:stop/2, Before, [<<"kv-0">>, <<"kv-1">>]),
     Restarted = lists:foldl(fun ring_simulation:start/2, Stopped, [<<"kv-0">>, <<"kv-1">>]),
-    Later = ring_simulation:advance(ring_simulation:now(Restarted) + 5000, Restarted),
-    ?assertEqual(1, ring_simulation:strength([], Later)),
+    Later = ring_simulation:advance(ring_world:now(Restarted) + 5000, Restarted),
+    ?assertEqual(1, ring_world_checks:strength([], Later)),
     {{error, unavailable}, _} = await_done(get, {get, <<"key">>}, Later).
 
 settled(Seed) ->
     Names = [<<"kv-0">>, <<"kv-1">>, <<"kv-2">>],
-    Empty = ring_simulation:new(#{seed => Seed, partitions => 6, replication => 3}),
+    Empty = ring_world:new(#{seed => Seed, partitions => 6, replication => 3}),
     Started = lists:foldl(fun ring_simulation:start/2, Empty, Names),
     World = ring_simulation:advance(3000, ring_simulation:plan(Names, Started)),
-    ?assert(ring_simulation:is_settled(World)),
+    ?assert(ring_world_checks:is_settled(World)),
     World.
 
 await_done(Id, Operation, World) ->
     Options = #{timeout => 2000},
-    {true, Asked} = ring_simulation:request(<<"kv-2">>, Id, Operation, Options, World),
-    Later = ring_simulation:advance(ring_simulation:now(Asked) + 2500, Asked),
-    {[{Id, Result}], Next} = ring_simulation:take_done(Later),
+    {true, Asked} = ring_world_requests:request(<<"kv-2">>, Id, Operation, Options, World),
+    Later = ring_simulation:advance(ring_world:now(Asked) + 2500, Asked),
+    {[{Id, Result}], Next} = ring_world:take_done(Later),
     {Result, Next}.

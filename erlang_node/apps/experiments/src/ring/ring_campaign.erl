@@ -66,7 +66,7 @@
     forgotten := non_neg_integer(),
     reads := non_neg_integer(),
     failed := non_neg_integer(),
-    world := ring_simulation:t(),
+    world := ring_world:t(),
     options := options(),
     messages := non_neg_integer(),
     milliseconds := non_neg_integer()
@@ -75,7 +75,7 @@
 -export_type([options/0, report/0, fault/0]).
 
 -record(campaign, {
-    world :: ring_simulation:t(),
+    world :: ring_world:t(),
     options :: options(),
     % Sessions without a request, with the contexts that they know.
     idle = #{} :: #{term() => #{ring_replica:key() => ring_dvv:context()}},
@@ -144,10 +144,10 @@ inject({Delay, Action}, C) ->
 %% @doc Whether the ring has settled and all nodes are there.
 -spec has_settled(campaign()) -> boolean().
 has_settled(#campaign{dead = Dead, world = W}) ->
-    Dead =:= [] andalso ring_simulation:is_settled(W).
+    Dead =:= [] andalso ring_world_checks:is_settled(W).
 
 %% @doc The simulated nodes.
--spec world(campaign()) -> ring_simulation:t().
+-spec world(campaign()) -> ring_world:t().
 world(#campaign{world = W}) ->
     W.
 
@@ -156,9 +156,9 @@ world(#campaign{world = W}) ->
 pass(Left, C) when Left =< 0 ->
     C;
 pass(Left, #campaign{world = W} = C) ->
-    Advanced = ring_simulation:advance(ring_simulation:now(W) + ?STEP_MS, W),
-    {Done, W1} = ring_simulation:take_done(Advanced),
-    {Stopped, W2} = ring_simulation:take_stopped(W1),
+    Advanced = ring_simulation:advance(ring_world:now(W) + ?STEP_MS, W),
+    {Done, W1} = ring_world:take_done(Advanced),
+    {Stopped, W2} = ring_world:take_stopped(W1),
     Ended = lists:foldl(fun done/2, C#campaign{world = W2}, Done),
     Buried = lists:foldl(fun stopped/2, Ended, Stopped),
     pass(Left - ?STEP_MS, ask_some(restart_some(Buried))).
@@ -176,10 +176,10 @@ finish(C) ->
         ?SETTLE_MS
     ),
     #campaign{world = World, history = Before, failed = Failed} = Settled,
-    IsSettled = ring_simulation:is_settled(World) andalso Settled#campaign.busy =:= #{},
-    {Dropped, _} = ring_simulation:take_dropped(World),
+    IsSettled = ring_world_checks:is_settled(World) andalso Settled#campaign.busy =:= #{},
+    {Dropped, _} = ring_world:take_dropped(World),
     Finals = [F || IsSettled, F <- finals(Settled)],
-    Forgotten = [{forgotten, K, Ctx} || {K, Ctx} <- ring_simulation:forgotten(World)],
+    Forgotten = [{forgotten, K, Ctx} || {K, Ctx} <- ring_world:forgotten(World)],
     History = Finals ++ [{dropped, K, Ctx, At} || {K, Ctx, At} <- Dropped] ++ Forgotten ++ Before,
     #{
         violations => ring_history:check(History),
@@ -192,8 +192,8 @@ finish(C) ->
         failed => Failed,
         world => World,
         options => Settled#campaign.options,
-        messages => ring_simulation:messages(World),
-        milliseconds => ring_simulation:now(World)
+        messages => ring_world:messages(World),
+        milliseconds => ring_world:now(World)
     }.
 
 %% @doc Writes the histories of campaigns with atomic reads and one writer for each key, in the form
@@ -260,7 +260,7 @@ sloppy_action({trap, Kind, Role, Delivered}) when Kind =:= grant; Kind =:= go ->
 sloppy_action(Action) -> Action.
 
 begin_world(#{seed := Seed, nodes := Count, partitions := Partitions, world := Others} = Options) ->
-    World = ring_simulation:new(Others#{
+    World = ring_world:new(Others#{
         seed => Seed,
         partitions => Partitions,
         replication => 3,
@@ -272,7 +272,7 @@ begin_world(#{seed := Seed, nodes := Count, partitions := Partitions, world := O
         case Options of
             #{members := Members} ->
                 {First, Spare} = lists:split(Members, Names),
-                ring_simulation:form(First, Spare, World);
+                ring_world_formation:form(First, Spare, World);
             #{} ->
                 Started = lists:foldl(fun ring_simulation:start/2, World, Names),
                 ring_simulation:plan(lists:sublist(Names, 3), Started)
@@ -301,35 +301,35 @@ sessions(<<"kv-", Ordinal/binary>>, #{sessions := Count, nodes := Nodes}) ->
     end.
 
 act({kill, I}, C, W) ->
-    Victim = nth(I, ring_simulation:nodes(W)),
-    case ring_simulation:strength([Victim], W) >= 2 of
+    Victim = nth(I, ring_world:nodes(W)),
+    case ring_world_checks:strength([Victim], W) >= 2 of
         true -> C#campaign{world = ring_simulation:stop(Victim, W)};
         false -> C
     end;
 act({suspect, I, J}, C, W) ->
     % A holder that is believed to be lost is as good as lost.
-    Names = ring_simulation:nodes(W),
+    Names = ring_world:nodes(W),
     Suspect = nth(J, Names),
-    case ring_simulation:strength([Suspect], W) >= 2 of
+    case ring_world_checks:strength([Suspect], W) >= 2 of
         true -> C#campaign{world = ring_simulation:suspect(nth(I, Names), Suspect, W)};
         false -> C
     end;
 act({cut, I}, C, W) ->
-    Alone = nth(I, ring_simulation:nodes(W)),
-    C#campaign{world = ring_simulation:cut(fun(Name) -> Name =:= Alone end, W)};
+    Alone = nth(I, ring_world:nodes(W)),
+    C#campaign{world = ring_world_network:cut(fun(Name) -> Name =:= Alone end, W)};
 act({split, I}, #campaign{options = #{nodes := Count}} = C, W) ->
     Two = [name(N rem Count) || N <- [I, I + 1]],
-    C#campaign{world = ring_simulation:cut(fun(Name) -> lists:member(Name, Two) end, W)};
+    C#campaign{world = ring_world_network:cut(fun(Name) -> lists:member(Name, Two) end, W)};
 act(heal, C, W) ->
-    Fast = ring_simulation:delay(none, W),
-    C#campaign{world = ring_simulation:cut(fun(_) -> all end, Fast)};
+    Fast = ring_world_network:delay(none, W),
+    C#campaign{world = ring_world_network:cut(fun(_) -> all end, Fast)};
 act({plan, I}, #campaign{options = #{nodes := Count}} = C, W) ->
     Members = [name(N) || N <- lists:seq(0, 2 + I rem (Count - 2))],
     C#campaign{world = ring_simulation:plan(Members, W)};
 act({delay, Kind}, C, W) ->
-    C#campaign{world = ring_simulation:delay(Kind, W)};
+    C#campaign{world = ring_world_network:delay(Kind, W)};
 act({trap, Kind, Role, Delivered}, C, W) ->
-    C#campaign{world = ring_simulation:trap(Kind, {Role, Delivered}, W)}.
+    C#campaign{world = ring_world_network:trap(Kind, {Role, Delivered}, W)}.
 
 %% Any two replicas of a key are a quorum.
 finals(#campaign{world = World, options = Options}) ->
@@ -337,9 +337,9 @@ finals(#campaign{world = World, options = Options}) ->
     Seat = maps:get(seat, Modules, ring_seat),
     Service = maps:get(service, Modules, ring_kvs_vnode),
     States = maps:from_list([
-        {Seat:index(S), Seat:state(S)} || {_, S} <- ring_simulation:seats(World)
+        {Seat:index(S), Seat:state(S)} || {_, S} <- ring_world:seats(World)
     ]),
-    View = ring_simulation:view(hd(ring_simulation:nodes(World)), World),
+    View = ring_world:view(hd(ring_world:nodes(World)), World),
     [
         {final, Key, ring_dvv:context(Set), ring_dvv:entries(Set)}
      || N <- lists:seq(1, Keys),
@@ -373,7 +373,7 @@ await(Holds, #campaign{world = W} = C, Left) ->
 %% Internals: time.
 
 stopped(Name, #campaign{world = W0, dead = Dead, idle = Idle, busy = Busy} = C) ->
-    {Delay, W} = ring_simulation:uniform(1500, W0),
+    {Delay, W} = ring_world:uniform(1500, W0),
     {Gone, Left} = lists:partition(
         fun({_, {#{session := {N, _}}, _}}) -> N =:= Name end, maps:to_list(Busy)
     ),
@@ -383,14 +383,14 @@ stopped(Name, #campaign{world = W0, dead = Dead, idle = Idle, busy = Busy} = C) 
     ],
     C#campaign{
         world = W,
-        dead = [{ring_simulation:now(W) + Delay, Name} | Dead],
+        dead = [{ring_world:now(W) + Delay, Name} | Dead],
         idle = maps:filter(fun({N, _}, _) -> N =/= Name end, Idle),
         busy = maps:from_list(Left),
         history = Abandoned ++ C#campaign.history
     }.
 
 restart_some(#campaign{dead = Dead, world = W} = C) ->
-    Now = ring_simulation:now(W),
+    Now = ring_world:now(W),
     {Due, Left} = lists:partition(fun({At, _}) -> At =< Now end, Dead),
     lists:foldl(
         fun({_, Name}, #campaign{world = World} = Acc) ->
@@ -408,15 +408,15 @@ ask_some(#campaign{idle = Idle} = C) ->
     lists:foldl(fun ask_perhaps/2, C, lists:sort(maps:keys(Idle))).
 
 ask_perhaps(Session, #campaign{world = W} = C) ->
-    case ring_simulation:uniform(8, W) of
+    case ring_world:uniform(8, W) of
         {1, Next} -> ask(Session, C#campaign{world = Next});
         {_, Next} -> C#campaign{world = Next}
     end.
 
 ask({Node, _} = Session, #campaign{idle = Idle, busy = Busy, options = O, number = Number} = C) ->
     #{mode := Mode, reads := Reads, availability := Availability, write := Write} = O,
-    {K, W1} = ring_simulation:uniform(keys(C), C#campaign.world),
-    {Choice, W2} = ring_simulation:uniform(10, W1),
+    {K, W1} = ring_world:uniform(keys(C), C#campaign.world),
+    {Choice, W2} = ring_world:uniform(10, W1),
     Key = chosen(K, Choice =< 5, Session, O),
     Context = maps:get(Key, map_get(Session, Idle), []),
     {Operation, Request} =
@@ -435,13 +435,13 @@ ask({Node, _} = Session, #campaign{idle = Idle, busy = Busy, options = O, number
         timeout => 4000,
         prefer => Node
     },
-    case ring_simulation:request(Node, Number, Operation, Options, W2) of
+    case ring_world_requests:request(Node, Number, Operation, Options, W2) of
         {true, W3} ->
             Asked = Request#{
                 session => Session,
                 key => Key,
                 context => Context,
-                started => ring_simulation:now(W3)
+                started => ring_world:now(W3)
             },
             C#campaign{
                 world = W3,
@@ -469,7 +469,7 @@ done({Id, Result}, #campaign{busy = Busy} = C) ->
     end.
 
 ended(Result, #{session := Session, key := Key} = Asked, Contexts, #campaign{world = W} = C) ->
-    Ended = Asked#{ended => ring_simulation:now(W)},
+    Ended = Asked#{ended => ring_world:now(W)},
     #campaign{idle = Idle, history = History, failed = Failed} = C,
     Known = maps:get(Key, Contexts, []),
     {Events, Context, More} =
