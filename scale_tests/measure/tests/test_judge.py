@@ -18,8 +18,7 @@ _APPS = ROOT / "erlang_node" / "apps"
 _SOURCES = (
     *sorted(_APPS.glob("ring/src/ring_*.erl")),
     _APPS / "simulator/src/simulator_clock.erl",
-    _APPS / "experiments/src/ring_campaign.erl",
-    _APPS / "experiments/src/ring_simulation.erl",
+    *sorted(_APPS.glob("experiments/src/ring/*.erl")),
 )
 
 

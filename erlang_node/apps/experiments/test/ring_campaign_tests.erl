@@ -119,7 +119,7 @@ fault() ->
         {Delay, Seed},
         {integer(0, 400), integer()},
         begin
-            {{_, Action}, _} = ring_campaign:fault(rand:seed_s(exsss, Seed)),
+            {{_, Action}, _} = ring_faults:random(rand:seed_s(exsss, Seed)),
             {Delay, Action}
         end
     ).

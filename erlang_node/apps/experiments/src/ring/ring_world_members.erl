@@ -76,7 +76,7 @@ no_seat(From, To, Index, Message, #world{nodes = Nodes} = W) ->
 
 %% Ring states.
 
-%% @doc A node learns what has happened at it, and tells the others.
+%% @doc A node learns what has happened at it, and sends it to the others.
 -spec announce(ring_state:t(), name(), t()) -> t().
 announce(Delta, Name, #world{nodes = Nodes, options = #{gossip := How}} = W) ->
     #{Name := #node{gossip = Gossip}} = Nodes,
