@@ -22,7 +22,7 @@ from scale_tests.measure import versions
 from scale_tests.measure.bench import Session
 from scale_tests.measure.checks import Check
 from scale_tests.measure.document import RESULTS
-from scale_tests.measure.page import Page, Picture, Section, Table, bars_table, hardware, listed
+from scale_tests.measure.page import Picture, Table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,21 +50,12 @@ class Report:
         """Every picture."""
         return pictures.draw(self.samples, directory, subtitle(self.manifest, self.versions))
 
-    def page(self, meta: Mapping[str, Any], cells: Sequence[Any], drawn: Sequence[Picture]) -> Page:
-        """The page."""
-        files = (
+    def text(self, _meta: Mapping[str, Any], _cells: Sequence[Any]) -> list[str]:
+        """Paragraphs for the page of a run."""
+        return [
             "`cluster.yaml` is the manifest, `samples.jsonl` has one observation a line, "
-            "`demo.json` all figures."
-        )
-        tables = (figures(self.result), bars_table(self.checks(cells)))
-        circumstances = f"{hardware(meta['machine'])}. {listed(meta['versions'])}."
-        return Page(
-            title=f"Run of cluster `{self.manifest['metadata']['name']}`, {meta['started']}",
-            sections=[
-                Section(text=[circumstances], parts=[*tables, *drawn]),
-                Section(text=[files, "Again: `make demo`."]),
-            ],
-        )
+            "`demo.json` all figures. Again: `make demo`."
+        ]
 
 
 def conclude(

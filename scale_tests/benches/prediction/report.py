@@ -18,6 +18,7 @@ from scale_tests.benches.prediction.compare import (
     checks,
 )
 from scale_tests.host.commands import relative
+from scale_tests.host.documents import data_of
 from scale_tests.measure.cells import SLOW, Result
 from scale_tests.measure.checks import Check
 from scale_tests.measure.page import Page, Picture, Section, Table, bars_table, hardware, listed
@@ -30,13 +31,7 @@ FIGURE: tuple[Column[Figure], ...] = (
     ("error, %", lambda figure: _error(figure)),
 )
 
-SIDE_BY_SIDE = (
-    "P is predicted (simulated), M is measured. Start to convergence is from the start of the run "
-    "until every node knew that all had counted to the end. Of that, after counting is what goes "
-    "beyond increments x interval: short where intervals are, and on a real machine it holds "
-    "whatever processors have delayed in the whole run, which is not simulated. So it is reported, "
-    "and has no target."
-)
+_TEXT: Mapping[str, str] = data_of(__file__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +70,7 @@ class Run:
                 text=_introduction(self),
                 parts=[bars_table(self.checks(cells)), *drawn],
             ),
-            _side_by_side("Cells whose machine kept up", [SIDE_BY_SIDE], keeping),
+            _side_by_side("Cells whose machine kept up", [_TEXT["side_by_side"]], keeping),
             _side_by_side("Cells whose machine did not keep up", _why_slow(slow), slow),
             Section(
                 title="Cells that are not compared",
@@ -87,19 +82,10 @@ class Run:
             ),
             Section(
                 title="Every figure of every cell",
-                text=[
-                    "Given to the prediction: the manifest, and how fast the pods started. A "
-                    "figure marked * has a target."
-                ],
+                text=[_TEXT["figures"]],
                 parts=[table(comparison) for comparison in self.comparisons],
             ),
-            Section(
-                title="Again",
-                text=[
-                    f"`make prediction CELLS={sources} OUT=DIRECTORY`; `prediction.json` has all "
-                    "figures."
-                ],
-            ),
+            Section(title="Again", text=[_TEXT["again"].format(sources=sources)]),
         ]
         return Page(
             title=f"Predictions compared with real runs, {meta['started'][:10]}", sections=sections
@@ -114,13 +100,14 @@ def table(comparison: Comparison) -> Table:
 def _introduction(run: Run) -> list[str]:
     last = run.cells.whole[-1]
     where = hardware(last.machine) if last.machine else "a cluster elsewhere"
-    return [
-        f"{len(run.comparisons)} cells, every one a PartisanCluster of real pods on {where}, each "
-        "next to the prediction of `kubectl partisan plan` for its manifest; seed "
-        f"{run.seed}. {listed(last.versions)}.",
-        "The target of payload, frames and the time from the start of a run to its convergence is "
-        f"{MOST_PERCENT:g} % of what was measured, the worst of the cells whose machine kept up.",
-    ]
+    values = {
+        "count": len(run.comparisons),
+        "where": where,
+        "seed": run.seed,
+        "versions": listed(last.versions),
+        "most": MOST_PERCENT,
+    }
+    return [_TEXT[part].format(**values) for part in ("cells", "target")]
 
 
 def _why_slow(slow: Sequence[Comparison]) -> list[str]:
@@ -130,13 +117,7 @@ def _why_slow(slow: Sequence[Comparison]) -> list[str]:
         f"{each.name} ({_times(each.cell.slowdown) or 'an unknown number of'} times{_busy(each)})"
         for each in slow
     )
-    return [
-        f"These took more than {SLOW:g} times as long as their counting: {named}. Processor time "
-        "is not simulated. On so busy a machine increments are counted late, the run lasts longer, "
-        "and nodes go on exchanging meanwhile, so that both bytes and seconds are more than the "
-        "protocols ask for. The figures are reported and have no target; a lower time compression "
-        "gives the same machine more time."
-    ]
+    return [_TEXT["slow"].format(slow=SLOW, named=named)]
 
 
 def _busy(comparison: Comparison) -> str:

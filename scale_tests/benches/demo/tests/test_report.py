@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+from scale_tests.benches.demo.cli import BENCH
 from scale_tests.benches.demo.report import Report, subtitle
 from scale_tests.benches.demo.tests import runs
 from scale_tests.measure.page import markdown
 
 MACHINE = {"cpus": 2, "cpu_model": "a processor", "memory_bytes": 24_000_000_000, "kernel": "6.1"}
-META = {"machine": MACHINE, "started": "2026-01-01", "versions": runs.VERSIONS}
+META = {
+    "machine": MACHINE,
+    "started": "2026-01-01",
+    "versions": runs.VERSIONS,
+    "quick": False,
+}
 
 
 def test_the_page_shows_figures_machine_targets_and_pictures(tmp_path: Path) -> None:
     run = Report(manifest=runs.MANIFEST, samples=runs.run(), versions=runs.VERSIONS)
-    page = markdown(run.page(META, (), run.draw((), tmp_path)), tmp_path)
+    bench = replace(BENCH, report=run, text=run.text)
+    page = markdown(bench.plain_page(META, (), run.draw((), tmp_path)), tmp_path)
     for words in (
         "| nodes joined | 4 of 4 |",
         "| apply to converged | 18.2 s |",
