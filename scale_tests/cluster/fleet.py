@@ -18,7 +18,7 @@ from typing import Any
 
 from scale_tests import otp
 from scale_tests.cluster.views import Views
-from scale_tests.cluster.wait import wait_for
+from scale_tests.cluster.wait import STALL_SECONDS, wait_for
 from scale_tests.host import procfs
 from scale_tests.host.commands import ROOT, stream
 
@@ -146,6 +146,23 @@ class Fleet:
         """The active views of the nodes that answer."""
         found = self.ask(list(self.processes), "/overlay").values()
         return {view["node"]: frozenset(view["active"]) for view in found if view["joined"]}
+
+    def await_views(
+        self,
+        done: Callable[[Views], bool],
+        *,
+        stall_seconds: float = STALL_SECONDS,
+        period_seconds: float = 0.25,
+    ) -> Views:
+        """The views once they are as wanted. Raises StalledError: they have stopped changing."""
+        return wait_for(
+            "the overlay",
+            self.views,
+            done,
+            progress=lambda views: tuple(sorted(views.items())),
+            stall_seconds=stall_seconds,
+            period_seconds=period_seconds,
+        )
 
     def otp(self) -> list[str]:
         """The OTP releases that running nodes report."""

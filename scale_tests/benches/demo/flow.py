@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
 
 import yaml
 from rich.console import Console
@@ -24,6 +23,7 @@ from scale_tests.cluster.wait import StalledError
 from scale_tests.host.commands import ROOT, relative
 from scale_tests.measure.bench import Session
 
+MANIFEST = ROOT / "examples" / "cluster.yaml"
 NAMESPACE = "default"
 """The namespace of the demo's cluster, so that `kubectl get pcl` shows it without a flag."""
 
@@ -33,12 +33,12 @@ DEMO_LABEL = "partisan.dev/demo"
 """On the clusters that the demo made: `down` leaves others alone."""
 
 
-def run(session: Session, file: Path, *, stall_seconds: float) -> int:
-    """Goes from nothing to a report on the cluster of a manifest; 1 when a target is missed.
+def run(session: Session) -> int:
+    """Goes from nothing to a report on the cluster of `MANIFEST`; 1 when a target is missed.
 
     Raises CommandError, ConfigurationError, ApiError: a step before the run failed.
     """
-    console, manifest = session.console, load(file)
+    console, manifest = session.console, yaml.safe_load(MANIFEST.read_text())
     _headline(console, "Kubernetes and images")
     environment = environments.bring_up()
     cluster = Cluster(environment.kubeconfig)
@@ -47,11 +47,11 @@ def run(session: Session, file: Path, *, stall_seconds: float) -> int:
     _headline(console, "Prometheus")
     prometheus.install(environment)
     name = manifest["metadata"]["name"]
-    _headline(console, f"kubectl apply -f {relative(file)}")
+    _headline(console, f"kubectl apply -f {relative(MANIFEST)}")
     remove_cluster(cluster, NAMESPACE, name)
     session = replace(session, started=datetime.now(UTC))
     sampler = Sampler(sampling(cluster, NAMESPACE, name))
-    operator.kubectl(environment, "apply", "-n", NAMESPACE, "-f", str(file))
+    operator.kubectl(environment, "apply", "-n", NAMESPACE, "-f", str(MANIFEST))
     operator.kubectl(environment, "label", "-n", NAMESPACE, f"pcl/{name}", f"{DEMO_LABEL}=true")
     try:
         with View(console) as view, sampler:
@@ -59,7 +59,6 @@ def run(session: Session, file: Path, *, stall_seconds: float) -> int:
                 "the run",
                 lambda sample: sample.finished,
                 progress=Sample.progress,
-                stall_seconds=stall_seconds,
                 seen=view.show,
             )
             view.show(last, last=True)
@@ -93,14 +92,6 @@ def down(console: Console) -> int:
     else:
         console.print("Removed.")
     return 0
-
-
-def load(path: Path) -> Json:
-    """Reads a manifest of one PartisanCluster. Raises ValueError: it is something else."""
-    manifest = yaml.safe_load(path.read_text())
-    if not isinstance(manifest, dict) or manifest.get("kind") != "PartisanCluster":
-        raise ValueError(f"{path} is no manifest of one PartisanCluster")
-    return manifest
 
 
 def _show_next(

@@ -13,7 +13,7 @@ from typing import Any
 
 from scale_tests.cluster.fleet import Fleet, Plan, fleet, name
 from scale_tests.cluster.views import Views, components, links, one_sided
-from scale_tests.cluster.wait import StalledError, wait_for
+from scale_tests.cluster.wait import StalledError
 from scale_tests.host.commands import capture
 
 Cell = dict[str, Any]
@@ -138,17 +138,8 @@ def _await(
 ) -> tuple[Views, bool]:
     """The views once they are as wanted, or when nothing has moved for long; and which of both."""
     try:
-        return (
-            wait_for(
-                "the overlay",
-                nodes.views,
-                done,
-                progress=lambda views: tuple(sorted(views.items())),
-                stall_seconds=STALL_SECONDS,
-                period_seconds=period_seconds,
-            ),
-            True,
-        )
+        limits = {"stall_seconds": STALL_SECONDS, "period_seconds": period_seconds}
+        return nodes.await_views(done, **limits), True
     except StalledError:
         return nodes.views(), False
 

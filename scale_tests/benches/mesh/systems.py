@@ -11,7 +11,7 @@ from typing import Any
 
 from scale_tests.cluster.fleet import Fleet, FleetError, Plan, address, fleet, hints, name
 from scale_tests.cluster.views import Views, components, links, one_sided
-from scale_tests.cluster.wait import StalledError, wait_for
+from scale_tests.cluster.wait import StalledError
 from scale_tests.host import procfs
 from scale_tests.measure import emulator
 
@@ -173,11 +173,8 @@ def _observe(system: System, started: Fleet, cell: Cell, tick_seconds: float) ->
             return
         started.start(index)
     try:
-        wait_for(
-            "the cluster",
-            started.views,
+        started.await_views(
             lambda views: system.is_whole(views, nodes),
-            progress=lambda views: tuple(sorted(views.items())),
             stall_seconds=STALL_SECONDS,
             period_seconds=0.5,
         )

@@ -20,7 +20,6 @@ from typing import Any
 
 from scale_tests.cluster.fleet import Plan, build_release, end, fleet
 from scale_tests.cluster.views import components
-from scale_tests.cluster.wait import wait_for
 from scale_tests.host.units import MIB
 from scale_tests.measure.emulator import STOCK, Flags, release
 
@@ -116,12 +115,7 @@ def _nodes(nodes: int) -> Cell:
         with fleet(wanted, Path(directory), build_release()) as started:
             for index in range(nodes):
                 started.start(index)
-            wait_for(
-                f"{nodes} nodes in one overlay",
-                started.views,
-                lambda views: len(views) == nodes and len(components(views)) == 1,
-                progress=lambda views: tuple(sorted(views.items())),
-            )
+            started.await_views(lambda v: len(v) == nodes and len(components(v)) == 1)
             cpu_seconds = started.cpu_seconds() / nodes
             time.sleep(SETTLE_SECONDS)
             weights = [weigh(process.pid) for process in started.processes.values()]
