@@ -80,9 +80,14 @@ def find(path: Path) -> Path:
     for candidate in (path, PACKAGE / path):
         if candidate.is_file():
             return candidate
-    own = sorted(file.stem for file in (PACKAGE / "experiments").glob("*.yaml"))
-    names = ", ".join(f"experiments/{name}.yaml" for name in own)
+    names = ", ".join(f"experiments/{file.name}" for file in own())
     raise ExperimentError(f"{path} is no file: choose one of {names}, or write your own")
+
+
+def own() -> list[Path]:
+    """The experiments in this package. YAML with the name of a module is that module's data."""
+    files = sorted((PACKAGE / "experiments").glob("*.yaml"))
+    return [file for file in files if not file.with_suffix(".py").exists()]
 
 
 def _measure(session: Session) -> int:

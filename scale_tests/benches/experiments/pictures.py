@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from scale_tests.benches.experiments import drawing, published
 from scale_tests.benches.experiments.drawing import Material, Of, against_nodes, by_size
+from scale_tests.host.documents import data_of
 from scale_tests.host.units import GIB, MIB
 from scale_tests.measure import synchronization
 from scale_tests.measure.cells import Component, Member
@@ -24,31 +25,27 @@ WITH_SIMULATED = "transmission"
 """The picture that shows simulated cells, too."""
 
 _CYCLE = (*CYCLE, GREY)
+_TEXT = data_of(__file__)
 
 Plot = Callable[[Figure, Material], None]
 
 
-def _picture(name: str, title: str, caption: str) -> Callable[[Plot], Plot]:
-    """Adds a function to the pictures."""
+def _picture(name: str) -> Callable[[Plot], Plot]:
+    """Adds a function to the pictures; their titles and captions are data."""
 
     def add(plot: Plot) -> Plot:
         def drawn(figure: Figure, material: Material) -> None:
             plot(figure, material)
             legend_below(figure)
 
-        picture = Picture(name=name, title=title, caption=caption, plot=drawn, size=(8, 4.8))
+        picture = Picture(name=name, plot=drawn, size=(8, 4.8), **_TEXT[name])
         PICTURES.append(picture)
         return plot
 
     return add
 
 
-@_picture(
-    WITH_SIMULATED,
-    "Transmission of the ad counter",
-    "CRDT payload that all nodes sent, as the paper counted it: crosses are the published values, "
-    "for which each node counts 180 times.",
-)
+@_picture(WITH_SIMULATED)
 def _transmission(figure: Figure, material: Material) -> None:
     axes = figure.add_subplot()
     drawing.rows(axes, material, lambda cell: cell.bytes_payload / GIB)
@@ -73,13 +70,7 @@ def _transmission(figure: Figure, material: Material) -> None:
     against_nodes(axes, label="payload transmitted in all, GiB", log=True)
 
 
-@_picture(
-    "bytes",
-    "Bytes sent per node, counted three ways",
-    "Payload is what the paper counted. Frames are all messages as channels write them, the "
-    "overlay's among them. The kernel's count is TCP's payload on the connections between nodes, "
-    "with handshakes and what was sent again, without TCP's and IP's headers.",
-)
+@_picture("bytes")
 def _bytes(figure: Figure, material: Material) -> None:
     counts: dict[str, Of] = {
         "CRDT payload": lambda cell: cell.bytes_payload / cell.nodes / MIB,
@@ -95,13 +86,7 @@ def _bytes(figure: Figure, material: Material) -> None:
     axes[0].set_ylabel("sent per node, MiB")
 
 
-@_picture(
-    "convergence",
-    "Convergence",
-    "From the moment at which counting would end by its interval until the last node knew that all "
-    "had counted to the end. Sizes of different time compression compare in intervals, not in "
-    "seconds.",
-)
+@_picture("convergence")
 def _convergence(figure: Figure, material: Material) -> None:
     left, right = panels(figure, 2)
     drawing.rows(left, material, lambda cell: cell.seconds_to_converge)
@@ -111,11 +96,7 @@ def _convergence(figure: Figure, material: Material) -> None:
     against_nodes(right, title="propagation intervals")
 
 
-@_picture(
-    "joining",
-    "Formation of the overlay",
-    "From the apply of the PartisanCluster, over all ways to synchronise.",
-)
+@_picture("joining")
 def _joining(figure: Figure, material: Material) -> None:
     axes = figure.add_subplot()
     of: tuple[tuple[str, str, Of], ...] = (
@@ -132,12 +113,7 @@ def _joining(figure: Figure, material: Material) -> None:
     against_nodes(axes, label="seconds since the apply")
 
 
-@_picture(
-    "cdf",
-    "Nodes that have joined, and that are ready",
-    "Joined: by the node's own clock. Ready: as the EndpointSlices say, which are read twice a "
-    "second. All cells of a size together.",
-)
+@_picture("cdf")
 def _cdf(figure: Figure, material: Material) -> None:
     """The share of nodes that are ready, and that have joined, against time; a line per size."""
     wanted: dict[str, Callable[[Member], float | None]] = {
@@ -171,12 +147,7 @@ def distribution(times: Sequence[float]) -> list[tuple[float, float]]:
     return [(times[rank - 1], 100 * rank / count) for rank in ranks]
 
 
-@_picture(
-    "footprint",
-    "Memory and processor time of a node",
-    "Memory is the kernel's proportional set size where the cluster runs on this machine, else "
-    "what the node reports as resident. Processor time since the process's start.",
-)
+@_picture("footprint")
 def _footprint(figure: Figure, material: Material) -> None:
     memory, cpu = panels(figure, 2)
     drawing.rows(memory, material, lambda cell: cell.memory_bytes_per_node / MIB)
@@ -185,12 +156,7 @@ def _footprint(figure: Figure, material: Material) -> None:
     against_nodes(cpu, title="processor time of the mean node", label="seconds since its start")
 
 
-@_picture(
-    "control-plane",
-    "Memory and processor time of the control plane",
-    "Medians over the cells of a size. Kubernetes's own processes are known where the cluster runs "
-    "on this machine; `containerd-shims` are those of the cell's pods.",
-)
+@_picture("control-plane")
 def _control_plane(figure: Figure, material: Material) -> None:
     memory, cpu = panels(figure, 2)
     for index, name in enumerate(

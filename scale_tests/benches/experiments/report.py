@@ -21,11 +21,14 @@ from scale_tests.benches.experiments.experiment import Experiment
 from scale_tests.benches.experiments.simulated import Simulated
 from scale_tests.cluster.kube import Json
 from scale_tests.host.commands import relative
+from scale_tests.host.documents import data_of
 from scale_tests.measure import drawing
 from scale_tests.measure.bench import Session
 from scale_tests.measure.cells import SLOW, Result
 from scale_tests.measure.checks import Check
 from scale_tests.measure.page import Page, Picture, Section, Table, bars_table, listed
+
+_TEXT: Mapping[str, str] = data_of(__file__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,26 +149,20 @@ def _sections(contents: Report, found: Sequence[Check], drawn: Sequence[Picture]
             title="Cells that were not run",
             parts=[tables.not_run_table(experiment, missing)] if missing else [],
         ),
-        Section(
-            title="Again",
-            text=[
-                "`python -m scale_tests experiments run experiment.yaml --out DIRECTORY`, with the "
-                "`experiment.yaml` of this directory. `cells/` has every cell with all of its "
-                "nodes, its versions and its machine, `scale.json` all figures."
-            ],
-        ),
+        Section(title="Again", text=[_TEXT["again"]]),
     ]
 
 
 def _introduction(contents: Report) -> list[str]:
     results, missing = contents.results, len(contents.missing)
     part = f" of {len(results) + missing}" if missing else ""
-    return [
-        f"{len(results)}{part} cells, every one a PartisanCluster of real pods on "
-        f"{provenance.machines_text(results)}; seed {contents.experiment.seed}. "
-        f"{listed(provenance.versions(results))}.",
-        *provenance.compression(results),
-    ]
+    cells = _TEXT["cells"].format(
+        count=f"{len(results)}{part}",
+        machines=provenance.machines_text(results),
+        seed=contents.experiment.seed,
+        versions=listed(provenance.versions(results)),
+    )
+    return [cells, *provenance.compression(results)]
 
 
 def _name(cell: Result) -> str:
@@ -179,10 +176,4 @@ def _slow(results: Sequence[Result]) -> list[str]:
         for cell in results
         if (cell.slowdown or 0) > SLOW
     ]
-    if not names:
-        return []
-    return [
-        f"{'; '.join(names)}. Nodes exchange until the run ends, so that these have sent more than "
-        "in the configured time. Where the machine was too busy, a lower time compression gives it "
-        "more time."
-    ]
+    return [_TEXT["slow"].format(cells="; ".join(names))] if names else []

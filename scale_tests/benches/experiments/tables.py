@@ -9,6 +9,7 @@ from scale_tests.benches.experiments.experiment import Experiment
 from scale_tests.benches.experiments.provenance import speed
 from scale_tests.benches.experiments.simulated import Simulated
 from scale_tests.cluster.kube import Json
+from scale_tests.host.documents import data_of
 from scale_tests.host.units import GIB, MIB, seconds
 from scale_tests.measure import synchronization
 from scale_tests.measure.cells import Rest, Result
@@ -17,6 +18,7 @@ from scale_tests.measure.tables import Column, tabulated
 
 Cell = Result | Simulated
 
+_CAPTIONS = data_of(__file__)
 NOT_YET = "the run has not reached it: the same command continues"
 
 
@@ -108,10 +110,8 @@ def transmission(
         ("payload per node, MiB", lambda cell: f"{cell.bytes_payload / cell.nodes / MIB:.3g}"),
         ("converged", lambda cell: "yes" if cell.converged else "NO"),
     )
-    caption = (
-        "Transmission of all nodes in GiB, counted three ways; the least is what the final counts "
-        f"once to every node take. {less(shown)}{speed(results)}{simulated.note(rows)}"
-    )
+    rest = f"{less(shown)}{speed(results)}{simulated.note(rows)}"
+    caption = _CAPTIONS["transmission"].format(rest=rest)
     return tabulated(columns, shown, caption)
 
 
@@ -120,27 +120,11 @@ def others(experiment: Experiment, results: Sequence[Result]) -> list[Table]:
     shown = _sorted(experiment, results)
     watched = [cell for cell in shown if cell.at_rest is not None]
     return [
-        tabulated(columns, rows, f"{caption} {speed(results)}")
+        tabulated(columns, rows, _CAPTIONS[caption].format(rest=speed(results)))
         for caption, columns, rows in (
-            (
-                "Seconds. Ready and joined are from the apply, joined is one connected component; "
-                "converging begins where counting ends by its interval. Intervals are those of "
-                "propagation.",
-                TIMES,
-                shown,
-            ),
-            (
-                "Memory and processor time: of a node, and of the control plane while the cell "
-                "was run.",
-                RESOURCES,
-                shown,
-            ),
-            (
-                "The whole machine with the cluster at rest, its run ended: pods, the control "
-                "plane, the operator and what is watching them.",
-                REST,
-                watched,
-            ),
+            ("times", TIMES, shown),
+            ("resources", RESOURCES, shown),
+            ("rest", REST, watched),
         )
         if rows
     ]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from scale_tests.benches.experiments.cli import PACKAGE, find
+from scale_tests.benches.experiments.cli import find, own
 from scale_tests.benches.experiments.experiment import ExperimentError, load
 from scale_tests.benches.experiments.tests.cells import DOCUMENT, experiment, write
 from scale_tests.cluster import crd
@@ -75,7 +75,7 @@ def test_seeds_differ_between_cells_and_are_the_same_again() -> None:
     assert seeds != [point.seed for point in experiment(seed=2).points()]
 
 
-@pytest.mark.parametrize("file", sorted((PACKAGE / "experiments").glob("*.yaml")), ids=str)
+@pytest.mark.parametrize("file", own(), ids=str)
 def test_our_own_experiments_can_be_run(file: Path) -> None:
     chosen = load(file)
     assert chosen.name == file.stem
