@@ -19,6 +19,9 @@ CRD = "apis/apiextensions.k8s.io/v1/customresourcedefinitions/partisanclusters.p
 LEASE = "apis/coordination.k8s.io/v1/namespaces/kube-system/leases/partisan-operator"
 """The Lease that the operator holds while it acts."""
 
+HELM_TIMEOUT = "15m"
+"""How long helm waits for pods; a busy machine needs minutes for what takes seconds."""
+
 SELECTOR = f"app.kubernetes.io/instance={RELEASE},app.kubernetes.io/component=operator"
 
 
@@ -75,12 +78,13 @@ def uninstall_beside(environment: Environment, name: str) -> None:
 
 def rollback(environment: Environment) -> None:
     """Returns to the revision before the last upgrade, and waits. Raises CommandError."""
-    _helm(environment, "rollback", RELEASE, "--namespace", NAMESPACE, "--wait", "--timeout", "2m")
+    waiting = ("--wait", "--timeout", HELM_TIMEOUT)
+    _helm(environment, "rollback", RELEASE, "--namespace", NAMESPACE, *waiting)
 
 
 def test(environment: Environment) -> None:
     """Runs the chart's own test (`helm test`). Raises CommandError."""
-    _helm(environment, "test", RELEASE, "--namespace", NAMESPACE)
+    _helm(environment, "test", RELEASE, "--namespace", NAMESPACE, "--timeout", HELM_TIMEOUT)
 
 
 def uninstall(environment: Environment) -> list[str]:
@@ -113,7 +117,12 @@ def uninstall_release(environment: Environment) -> None:
 
 def kubectl(environment: Environment, *arguments: str, stdin: str | None = None) -> str:
     """Runs kubectl and returns its output. Raises CommandError."""
-    return capture([tool("kubectl"), *arguments], env=environment.variables, stdin=stdin)
+    return capture(kubectl_argv(*arguments), env=environment.variables, stdin=stdin)
+
+
+def kubectl_argv(*arguments: str) -> list[str]:
+    """The command line of kubectl. Raises FileNotFoundError."""
+    return [tool("kubectl"), *arguments]
 
 
 def operator_pods(cluster: Cluster) -> list[Json]:
@@ -160,7 +169,7 @@ def _install(
     arguments = [
         *["upgrade", "--install", release, chart],
         *["--namespace", namespace, "--create-namespace"],
-        *["--wait", "--timeout", "2m"],
+        *["--wait", "--timeout", HELM_TIMEOUT],
         *image_values("image", environment.operator_image),
         *image_values("nodeImage", environment.node_image),
         # A rebuilt image has the same tag; only this makes the operator's pod start with it.
@@ -181,7 +190,7 @@ def _uninstall(environment: Environment, release: str, namespace: str) -> None:
     _helm(
         environment,
         *["uninstall", release, "--namespace", namespace],
-        *["--ignore-not-found", "--wait", "--timeout", "2m"],
+        *["--ignore-not-found", "--wait", "--timeout", HELM_TIMEOUT],
     )
 
 

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from subprocess import DEVNULL, Popen
+from tempfile import TemporaryDirectory
 from typing import Any, cast
 
 from scale_tests.cluster import kube, operator
 from scale_tests.cluster.environment import Environment
-from scale_tests.cluster.kube import Cluster, Json, core, partisan_cluster
+from scale_tests.cluster.kube import ApiError, Cluster, Json, core, partisan_cluster
 from scale_tests.cluster.nodes import NodeStatus, read_nodes, read_page
 from scale_tests.cluster.partisan import (
     CLUSTER_LABEL,
@@ -18,7 +23,23 @@ from scale_tests.cluster.partisan import (
     read_cluster,
     read_pods,
 )
-from scale_tests.cluster.wait import wait_for
+from scale_tests.cluster.wait import STALL_SECONDS, wait_for
+
+LASTING = 600
+"""Increments of a node, one a second, in a run that is longer than any test; `end_run` ends it."""
+
+_ANSWER_SECONDS = 30.0
+
+_CONSOLE = "/opt/partisan/bin/partisan_node"
+_COUNT_ON = """\
+spawn(fun CountOn() ->
+    case adcounter:status() of
+        #{ads_enabled := 0} -> done;
+        _ -> [adcounter ! {timeout, make_ref(), increment} || _ <- lists:seq(1, 20)], CountOn()
+    end
+end).
+"""
+"""Makes a node count as often as it can until the run's threshold, each increment as its own."""
 
 
 def manifest(name: str, replicas: int, **spec: Any) -> Json:
@@ -76,24 +97,33 @@ class Subject:
         """The whole object. Raises ApiError."""
         return self.cluster.get(self.path)
 
-    def versions_since(self, version: str) -> list[Json]:
-        """Each state of the object after that `resourceVersion`, in order, for a second.
+    @contextmanager
+    def watched(self) -> Iterator[Callable[[], list[Json]]]:
+        """Watches the object while the block runs; yields what returns its states so far, in order.
 
-        A state between two calls is not missed. Raises ApiError.
+        No state is missed between two calls. A state may arrive later than a read returns it.
         """
-        text = self.cluster.text(
-            partisan_cluster(self.namespace),
-            watch="true",
-            fieldSelector=f"metadata.name={self.name}",
-            resourceVersion=version,
-            timeoutSeconds="1",
-        )
-        return [json.loads(line)["object"] for line in text.splitlines()]
+        watching = operator.kubectl_argv("-n", self.namespace, "get", "pcl", self.name)
+        with TemporaryDirectory() as directory:
+            file = Path(directory, "states")
+            with (
+                file.open("w") as output,
+                Popen(
+                    [*watching, "--watch", "--output=json"],
+                    env={**os.environ, **self.environment.variables},
+                    stdin=DEVNULL,
+                    stdout=output,
+                ) as kubectl,
+            ):
+                try:
+                    yield lambda: documents(file.read_text())
+                finally:
+                    kubectl.terminate()
 
     def nodes(self) -> list[NodeStatus]:
         """The reports of the nodes that answer. Raises ApiError."""
         running = read_pods(self.cluster, self.namespace, self.name).names_running
-        return read_nodes(self.cluster, self.namespace, running)
+        return read_nodes(self.cluster, self.namespace, running, timeout=_ANSWER_SECONDS)
 
     def pods(self) -> dict[str, Json]:
         """Its pods by name. Raises ApiError."""
@@ -124,9 +154,42 @@ class Subject:
         """A node's `/metrics`. Raises ApiError."""
         return read_page(self.cluster, self.namespace, pod, "metrics")
 
-    def wait(self, what: str, done: Callable[[ClusterStatus], bool]) -> ClusterStatus:
-        """Waits until the status is as wanted. Raises StalledError."""
-        return wait_for(f"{self.name}: {what}", self.status, done, progress=lambda s: s.progress)
+    def wait(
+        self,
+        what: str,
+        done: Callable[[ClusterStatus], bool],
+        *,
+        stall_seconds: float = STALL_SECONDS,
+    ) -> ClusterStatus:
+        """Waits until the status is as wanted. Raises StalledError, ApiError.
+
+        An API server that does not answer is no progress, and no error.
+        """
+        status = wait_for(
+            f"{self.name}: {what}",
+            self._status_if_answered,
+            lambda found: found is not None and done(found),
+            progress=lambda found: found and found.progress,
+            stall_seconds=stall_seconds,
+        )
+        assert status is not None
+        return status
+
+    def _status_if_answered(self) -> ClusterStatus | None:
+        try:
+            return self.status()
+        except ApiError as error:
+            if error.status not in (0, 429) and error.status < 500:
+                raise
+            return None
+
+    def wait_healthy(self, joined: int) -> ClusterStatus:
+        """Waits until so many nodes are all that are wanted, steady, and nothing is Degraded."""
+
+        def is_healthy(status: ClusterStatus) -> bool:
+            return status.steady and status.joined == joined and status.degraded is None
+
+        return self.wait(f"{joined} healthy nodes", is_healthy)
 
     def wait_steady(self) -> ClusterStatus:
         """Waits until all nodes are ready and joined, in one overlay."""
@@ -144,13 +207,28 @@ class Subject:
         """Waits until a run is under way: some node counts so many impressions."""
         self.wait(f"{impressions} impressions", lambda status: status.workload.value >= impressions)
 
-    def wait_degraded(self, reason: str) -> str:
-        """Waits until it is Degraded for this reason; returns the message."""
+    def end_run(self) -> ClusterStatus:
+        """Has one node count all that the run still lacks, and waits for the run's end.
+
+        So a run lasts as long as a test takes. Raises CommandError, StalledError.
+        """
+        pod = min(self.pods())
+        console = ("exec", "--stdin", pod, "--", _CONSOLE, "remote_console")
+        operator.kubectl(self.environment, "-n", self.namespace, *console, stdin=_COUNT_ON)
+        return self.wait_finished()
+
+    def wait_degraded(self, reason: str, *texts: str) -> str:
+        """Waits until it is Degraded for this reason, with these texts; returns the message."""
 
         def is_reported(status: ClusterStatus) -> bool:
-            return status.degraded is not None and status.degraded.reason == reason
+            found = status.degraded
+            return (
+                found is not None
+                and found.reason == reason
+                and all(text in found.message for text in texts)
+            )
 
-        degraded = self.wait(f"Degraded for {reason}", is_reported).degraded
+        degraded = self.wait(f"Degraded for {reason} with {texts}", is_reported).degraded
         assert degraded is not None
         return degraded.message
 
@@ -163,10 +241,28 @@ class Subject:
         items = self.cluster.list(core(self.namespace, "events"))
         return {item["reason"] for item in items if item["involvedObject"]["name"] == self.name}
 
+    def wait_events(self, *reasons: str) -> None:
+        """Waits until there are events of these reasons about it: they follow the status."""
+        wait_for(f"{self.name}: events {reasons}", self.events, lambda now: now >= set(reasons))
+
     def delete(self) -> None:
         """Deletes it and waits until nothing of it is left. Raises StalledError, ApiError."""
         self.cluster.delete(self.path)
         wait_for(f"{self.name}: deletion", self.children, lambda left: not left)
+
+
+def documents(text: str) -> list[Json]:
+    """The JSON objects of a text that is still being written."""
+    found, decoder = [], json.JSONDecoder()
+    text = text.lstrip()
+    while text:
+        try:
+            document, end = decoder.raw_decode(text)
+        except ValueError:
+            break
+        found.append(document)
+        text = text[end:].lstrip()
+    return found
 
 
 def kill_pod(subject: Subject, pod: str) -> None:
