@@ -11,6 +11,7 @@ import yaml
 
 from scale_tests.cluster.kube import ApiError, Cluster, Json, holds
 from scale_tests.cluster.wait import wait_for
+from scale_tests.host import files
 from scale_tests.host.commands import ROOT
 
 GROUP = "validation.partisan.dev"
@@ -27,7 +28,15 @@ def path(namespace: str, name: str = "") -> str:
 
 @contextmanager
 def copied(cluster: Cluster, crd: Json | None = None) -> Iterator[None]:
-    """Installs the copy, of crds/ or of another CRD, and removes it. Raises ApiError."""
+    """Installs the copy, of crds/ or of another CRD, and removes it. Raises ApiError.
+
+    There is one at a time: waits for that of another file of tests.
+    """
+    with files.locked(ROOT / "build" / "crd-copy.lock"):
+        yield from _copied(cluster, crd)
+
+
+def _copied(cluster: Cluster, crd: Json | None) -> Iterator[None]:
     copy = crd or yaml.safe_load(_FILE.read_text())
     name = f"partisanclusters.{GROUP}"
     copy["metadata"]["name"] = name
@@ -89,12 +98,26 @@ def _refused(
     cluster: Cluster, method: str, where: str, body: Json, query: dict[str, str], kind: str
 ) -> str:
     try:
-        json.loads(cluster.request(method, where, query=query, body=body, content_type=kind))
+        cluster.request(method, where, query=query, body=body, content_type=kind)
     except ApiError as error:
         if error.status not in (400, 422):
             raise
         return error.message
     return ""
+
+
+def wait_refused(cluster: Cluster, namespace: str, body: Json) -> None:
+    """Waits until the API server refuses a manifest: by the CRD that has replaced another."""
+
+    def refused() -> bool:
+        try:
+            return bool(refusal(cluster, namespace, body))
+        except ApiError as error:
+            if error.status in (404, 429, 503):  # its storage is being made
+                return False
+            raise
+
+    wait_for("the current CRD in force", refused, bool)
 
 
 def _served(cluster: Cluster) -> bool:

@@ -23,6 +23,14 @@ def _halved(status: ClusterStatus) -> bool:
     return status.components == 2 and status.joined == status.ready == status.replicas_wanted
 
 
+def wait_replaced(subject: Subject, nodes: int) -> None:
+    """Waits until it is steady, and its run, which goes on, has lost so many nodes and no more."""
+    status = subject.wait(
+        f"{nodes} replaced", lambda s: s.steady and s.workload.replaced_nodes >= nodes
+    )
+    assert (status.workload.phase, status.workload.replaced_nodes) == ("Running", nodes)
+
+
 def assert_accounted(subject: Subject, status: ClusterStatus) -> None:
     """One overlay, equal counters, and every increment either counted once or reported lost.
 

@@ -30,11 +30,7 @@ def test_a_missing_secret_is_reported_and_reaches_the_nodes_when_it_is_created(
 ) -> None:
     subject = new_subject("carrying")
     subject.apply(manifest("carrying", 2, workload=None, pods=CARRIED))
-    degraded = subject.wait("Degraded", lambda s: s.degraded is not None).degraded
-    assert degraded is not None
-    assert degraded.reason == "ContainerConfigError"
-    assert "carrying-extra" in degraded.message
-    assert "spec.pods" in degraded.message
+    subject.wait_degraded("ContainerConfigError", "carrying-extra", "spec.pods")
     secret = {"metadata": {"name": "carrying-extra"}, "stringData": {"password": "open sesame"}}
     cluster.create(core(subject.namespace, "secrets"), secret)
     subject.wait_steady()

@@ -64,11 +64,8 @@ def test_a_missing_cert_manager_is_reported_then_used_and_its_secret_ends_with_t
     subject = new_subject("issued")
     issuer = {"name": "company", "kind": "ClusterIssuer"}
     subject.apply(certified(subject, 3, {"issuerRef": issuer}))
-    status = subject.wait("cert-manager missed", lambda found: found.degraded is not None)
-    assert status.degraded is not None
-    assert status.degraded.reason == "CertManagerUnavailable"
-    assert "Install cert-manager" in status.degraded.message
-    assert "CertManagerUnavailable" in subject.events()
+    subject.wait_degraded("CertManagerUnavailable", "Install cert-manager")
+    subject.wait_events("CertManagerUnavailable")
     assert not subject.pods()
 
     definition()

@@ -6,18 +6,14 @@ import pytest
 
 from scale_tests.benches.churn.faults import Faults
 from scale_tests.cluster.environment import Environment
-from scale_tests.cluster.subject import Subject, manifest
+from scale_tests.cluster.subject import LASTING, Subject, counter, manifest
+from scale_tests.cluster.wait import wait_for
 from scale_tests.e2e.conftest import NewSubject
-from scale_tests.e2e.outcomes import assert_accounted, wait_partitioned
+from scale_tests.e2e.outcomes import assert_accounted, wait_partitioned, wait_replaced
 from scale_tests.e2e.shapes import views_of
 
 NODES = 8
-COUNTER = {
-    # A minute of counting: half of the cluster alone does not finish it within the partition.
-    "impressions": NODES * 120,
-    "incrementInterval": "500ms",
-    "propagationInterval": "250ms",
-}
+COUNTING = {"workload": {"adCounter": counter(NODES, LASTING)}}
 
 
 def test_a_partition_into_halves_is_reported_and_heals(
@@ -26,18 +22,19 @@ def test_a_partition_into_halves_is_reported_and_heals(
     if not environment.local:
         pytest.skip("the network is cut in this machine's own packet filter")
     subject = new_subject("cut")
-    subject.apply(manifest("cut", NODES, workload={"adCounter": COUNTER}))
-    subject.wait_counted(NODES * 10)
+    subject.apply(manifest("cut", NODES, **COUNTING))
+    subject.wait_counted(NODES * 5)
     before = subject.incarnations()
     with _faults(subject).partition() as sides:
         wait_partitioned(subject)
-        views = views_of(subject.nodes())
-        assert all(views[name] <= side for side in sides for name in side)
-        degraded = subject.wait("advice", lambda s: s.degraded is not None).degraded
-        assert degraded is not None
-        assert degraded.reason == "OverlayPartitioned"
-    subject.wait("one component again", lambda s: s.steady and s.degraded is None)
-    status = subject.wait_finished()
+        wait_for(
+            "no neighbour on the other side",
+            lambda: views_of(subject.nodes()),
+            lambda views: all(views.get(name, {""}) <= side for side in sides for name in side),
+        )
+        subject.wait_degraded("OverlayPartitioned")
+    subject.wait_healthy(NODES)
+    status = subject.end_run()
     assert subject.incarnations() == before
     assert (status.workload.replaced_nodes, status.workload.lost_increments) == (0, 0)
     assert_accounted(subject, status)
@@ -47,16 +44,17 @@ def test_half_of_the_nodes_killed_at_once_return_and_the_count_is_exact(
     new_subject: NewSubject,
 ) -> None:
     subject = new_subject("halved")
-    subject.apply(manifest("halved", NODES, workload={"adCounter": COUNTER}))
-    subject.wait_counted(NODES * 10)
+    subject.apply(manifest("halved", NODES, **COUNTING))
+    subject.wait_counted(NODES * 5)
     before = subject.incarnations()
     faults = _faults(subject)
     victims = faults.draw(0.5)
     faults.kill(victims)
-    status = subject.wait_finished()
+    wait_replaced(subject, len(victims))
+    status = subject.end_run()
     after = subject.incarnations()
     assert {name for name in before if after[name] != before[name]} == set(victims)
-    assert status.workload.replaced_nodes == len(victims) == NODES // 2
+    assert len(victims) == NODES // 2
     assert_accounted(subject, status)
 
 

@@ -16,7 +16,7 @@ import pytest
 from scale_tests.cluster import operator
 from scale_tests.cluster.environment import Environment
 from scale_tests.cluster.kube import Cluster
-from scale_tests.cluster.subject import manifest
+from scale_tests.cluster.subject import LASTING, counter, manifest
 from scale_tests.cluster.wait import wait_for
 from scale_tests.e2e.conftest import NewSubject
 from scale_tests.e2e.outcomes import assert_accounted
@@ -26,11 +26,6 @@ pytestmark = pytest.mark.alone
 """Stops the operator of the cluster."""
 
 NODES = 5
-COUNTER = {
-    "impressions": NODES * 80,
-    "incrementInterval": "500ms",
-    "propagationInterval": "250ms",
-}
 
 SKEWS = {"ahead": "+3600s", "behind": "-120s"}
 """The shift of the clock, as faketime takes it. A certificate may be no older than the one that is
@@ -92,7 +87,7 @@ def test_an_operator_with_a_wrong_clock_works(
     if not environment.local:
         pytest.skip("the operator with the wrong clock reaches the pods from this machine")
     subject = new_subject(skew)
-    subject.apply(manifest(skew, NODES, workload={"adCounter": COUNTER}))
+    subject.apply(manifest(skew, NODES, workload={"adCounter": counter(NODES, LASTING)}))
     subject.wait_counted(NODES * 5)
     before = subject.uids()
     # It gives the Lease back, so that the next one need not wait for its end.
@@ -100,20 +95,18 @@ def test_an_operator_with_a_wrong_clock_works(
     try:
         with skewed_operator(environment, SKEWS[skew], tmp_path / "operator.log"):
             previous = wait_for("an operator that acts", lambda: holder(cluster), bool)
-            ended = subject.wait_finished()
-            assert ended.degraded is None
+            subject.wait_healthy(NODES)
+            ended = subject.end_run()
             assert_accounted(subject, ended)
             assert (ended.workload.replaced_nodes, ended.workload.lost_increments) == (0, 0)
             subject.patch(replicas=NODES + 1)
-            grown = subject.wait("scaled up", lambda s: s.steady and s.joined == NODES + 1)
-            assert grown.degraded is None
+            subject.wait_healthy(NODES + 1)
     finally:
         # The Lease was renewed at a time that is not the others', and is not given back.
         operator.install(environment)
     wait_for("another operator that acts", lambda: holder(cluster), lambda now: now != previous)
     subject.patch(replicas=NODES)
-    status = subject.wait("scaled down", lambda s: s.steady and s.joined == NODES)
-    assert status.degraded is None
+    status = subject.wait_healthy(NODES)
     assert status.workload == ended.workload
-    assert subject.uids() == before
+    wait_for("the pods as before", subject.uids, before.__eq__)
     assert set(subject.restarts().values()) == {0}

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections.abc import Collection, Mapping
 
 import pytest
 
 from scale_tests.cluster import operator
 from scale_tests.cluster.environment import Environment
 from scale_tests.cluster.kube import ApiError, Cluster, core
-from scale_tests.cluster.subject import Subject, manifest
+from scale_tests.cluster.subject import LASTING, counter, manifest
 from scale_tests.cluster.wait import repeating, wait_for
 from scale_tests.e2e.conftest import NewSubject
 from scale_tests.localkube import processes
@@ -19,12 +20,6 @@ from scale_tests.localkube.settings import Settings
 
 pytestmark = pytest.mark.alone
 """Kills the operator, and freezes the API server."""
-
-COUNTER = {
-    "impressions": 6 * 60,
-    "incrementInterval": "500ms",
-    "propagationInterval": "250ms",
-}
 
 AWAY_SECONDS = 30
 """Longer than the operator's Lease, shorter than the grace period of a Kubernetes node."""
@@ -56,7 +51,7 @@ def test_operators_killed_at_each_stage_leave_clusters_in_order(
     turns_before = turns.uids()
     with repeating(note_generations, 0.5):
         rolled.patch(resources={"requests": {"cpu": "11m", "memory": "48Mi"}})
-        wait_for("rollout under way", lambda: _updated(rolled), lambda count: 1 <= count < 10)
+        wait_for("rollout under way", lambda: _replaced(generations), lambda count: count >= 1)
         turns.patch(replicas=6)
         _kill_operator(cluster)
         turns.wait("scaled up", lambda s: s.steady and s.joined == 6)
@@ -68,8 +63,9 @@ def test_operators_killed_at_each_stage_leave_clusters_in_order(
         cluster.delete(turns.path)
         _kill_operator(cluster)
         wait_for("deletion", turns.children, lambda left: not left)
-        wait_for("rollout finished", lambda: _updated(rolled), lambda count: count == 10)
+        wait_for("rollout finished", lambda: _replaced(generations), lambda count: count == 10)
         rolled.wait_steady()
+    note_generations()
     assert {len(uids) for uids in generations.values()} == {2}
     assert set(rolled.restarts().values()) == {0}
     # The operator of now serves the cluster that had nothing to do.
@@ -86,7 +82,7 @@ def test_an_api_server_that_is_frozen_for_half_a_minute_causes_no_restart(
     if not environment.local:
         pytest.skip("the API server is frozen as a process of this machine")
     subject = new_subject("away")
-    subject.apply(manifest("away", 6, workload={"adCounter": COUNTER}))
+    subject.apply(manifest("away", 6, workload={"adCounter": counter(6, LASTING)}))
     subject.wait_counted(6 * 5)
     before = subject.uids()
     operators = {pod["metadata"]["name"] for pod in operator.operator_pods(cluster)}
@@ -98,7 +94,8 @@ def test_an_api_server_that_is_frozen_for_half_a_minute_causes_no_restart(
     finally:
         os.kill(record.pid, signal.SIGCONT)
     wait_for("an operator that acts", lambda: _leader_if_any(cluster), bool)
-    status = subject.wait_finished()
+    assert subject.wait_healthy(6).workload.phase == "Running"
+    status = subject.end_run()
     assert subject.uids() == before
     assert set(subject.restarts().values()) == {0}
     assert (status.workload.replaced_nodes, status.workload.lost_increments) == (0, 0)
@@ -109,9 +106,9 @@ def test_an_api_server_that_is_frozen_for_half_a_minute_causes_no_restart(
     subject.wait("scaled after the outage", lambda s: s.steady and s.joined == 7)
 
 
-def _updated(subject: Subject) -> int:
-    """The number of pods of the newest revision, as the status reports it."""
-    return int(subject.json()["status"].get("updated", 0))
+def _replaced(generations: Mapping[str, Collection[str]]) -> int:
+    """The number of pods of which there was more than one."""
+    return sum(len(uids) > 1 for uids in generations.values())
 
 
 def _kill_operator(cluster: Cluster) -> None:

@@ -9,33 +9,31 @@ import pytest
 from scale_tests.cluster.environment import Environment
 from scale_tests.cluster.kube import Json
 from scale_tests.cluster.local_nodes import containerd_socket
-from scale_tests.cluster.subject import Subject, kill_pod, manifest
+from scale_tests.cluster.subject import LASTING, Subject, counter, kill_pod, manifest
 from scale_tests.cluster.wait import wait_for
 from scale_tests.e2e.conftest import NewSubject
-from scale_tests.e2e.outcomes import assert_accounted
+from scale_tests.e2e.outcomes import assert_accounted, wait_replaced
 from scale_tests.host.commands import CommandError, capture
 
 NODES = 16
-COUNTER = {
-    "impressions": NODES * 60,
-    "incrementInterval": "500ms",
-    "propagationInterval": "250ms",
-}
+COUNTING = {"workload": {"adCounter": counter(NODES, LASTING)}}
+BACK_OFF_SECONDS = 600.0
+"""Longer than a kubelet ever waits before it starts a container that has crashed again."""
 
 
 def test_three_pods_killed_mid_run_rejoin_and_the_count_is_exact(new_subject: NewSubject) -> None:
     subject = new_subject("killed")
-    subject.apply(manifest("killed", NODES, workload={"adCounter": COUNTER}))
-    subject.wait_counted(NODES * 10)
+    subject.apply(manifest("killed", NODES, **COUNTING))
+    subject.wait_counted(NODES * 5)
     before = subject.uids()
     # The first is a seed, so the others come back without it.
     victims = ["killed-0", "killed-7", "killed-15"]
     for victim in victims:
         kill_pod(subject, victim)
-    status = subject.wait_finished()
+    wait_replaced(subject, len(victims))
+    status = subject.end_run()
     after = subject.uids()
     assert {name for name in before if after[name] != before[name]} == set(victims)
-    assert status.workload.replaced_nodes == len(victims)
     assert_accounted(subject, status)
 
 
@@ -45,12 +43,13 @@ def test_a_container_killed_mid_run_continues_as_the_same_actor(
     if not environment.local:
         pytest.skip("a container is killed through this machine's own containerd")
     subject = new_subject("crashed")
-    subject.apply(manifest("crashed", NODES, workload={"adCounter": COUNTER}))
-    subject.wait_counted(NODES * 10)
+    subject.apply(manifest("crashed", NODES, **COUNTING))
+    subject.wait_counted(NODES * 5)
     before = subject.uids()
     actor = subject.node_json("crashed-3")["workload"]["actor"]
     _kill_container(subject, "crashed-3")
-    status = subject.wait_finished()
+    assert subject.wait_steady().workload.phase == "Running"
+    status = subject.end_run()
     assert subject.uids() == before
     assert subject.restarts()["crashed-3"] == 1
     assert subject.node_json("crashed-3")["workload"]["actor"] == actor
@@ -78,8 +77,8 @@ def test_a_node_in_a_crash_loop_holds_up_no_other(
     message = wait_for("CrashLooping", loops, bool)
     assert "looping-5" in message
     assert "kubectl logs looping-5 --previous" in message
-    assert subject.status().joined >= 7
-    subject.wait("recovered", lambda s: s.steady and not s.degraded)
+    subject.wait("the others joined", lambda s: s.joined >= 7)
+    subject.wait("recovered", lambda s: s.steady and not s.degraded, stall_seconds=BACK_OFF_SECONDS)
     assert subject.uids() == before
 
 

@@ -9,6 +9,7 @@ import pytest
 from scale_tests.cluster import operator
 from scale_tests.cluster.environment import Environment
 from scale_tests.cluster.kube import Cluster
+from scale_tests.cluster.partisan import ClusterStatus
 from scale_tests.cluster.subject import Subject, manifest
 from scale_tests.cluster.wait import wait_for
 from scale_tests.e2e import podnet
@@ -36,16 +37,20 @@ def subject(new_subject: NewSubject, environment: Environment) -> Subject:
     return subject
 
 
-def wait_named(subject: Subject, reason: str) -> None:
-    """Waits until the cluster reports which node gives no usable answer, and why."""
+def wait_named(subject: Subject, reason: str, nodes: int) -> ClusterStatus:
+    """Waits until the cluster reports that this node alone gives no usable answer, and why."""
 
-    def named() -> str:
-        degraded = subject.status().degraded
-        return degraded.message if degraded is not None and degraded.reason == "NodesSilent" else ""
+    def is_named(status: ClusterStatus) -> bool:
+        found = status.degraded
+        return (
+            found is not None
+            and found.reason == "NodesSilent"
+            and f"{FAULTY} for this reason" in found.message
+            and reason in found.message
+            and (status.ready, status.joined, status.components) == (nodes, nodes - 1, 1)
+        )
 
-    message = wait_for("NodesSilent", named, bool)
-    assert FAULTY in message
-    assert reason in message
+    return subject.wait(f"NodesSilent for {reason}", is_named)
 
 
 def wait_recovered(subject: Subject) -> None:
@@ -55,10 +60,7 @@ def wait_recovered(subject: Subject) -> None:
 def test_a_node_that_hangs_blocks_no_cluster(subject: Subject, new_subject: NewSubject) -> None:
     before, run = subject.uids(), subject.status().workload
     with podnet.faulty(subject.pods()[FAULTY], path="/status", manner="hang"):
-        wait_named(subject, "Timeout")
-        status = subject.status()
-        assert (status.ready, status.joined) == (NODES, NODES - 1)
-        assert not status.is_true("Ready")
+        assert not wait_named(subject, "Timeout", NODES).is_true("Ready")
         subject.patch(replicas=NODES + 1)
         subject.wait("scaled", lambda s: (s.ready, s.joined) == (NODES + 1, NODES))
         other = new_subject("other")
@@ -74,12 +76,9 @@ def test_a_node_that_hangs_blocks_no_cluster(subject: Subject, new_subject: NewS
 
 @pytest.mark.parametrize("manner", REASONS)
 def test_an_invalid_report_is_ignored(subject: Subject, manner: str) -> None:
-    before, status = subject.uids(), subject.status()
+    before, status = subject.uids(), subject.wait_finished()
     with podnet.faulty(subject.pods()[FAULTY], path="/status", manner=manner):
-        wait_named(subject, REASONS[manner])
-        during = subject.status()
-        assert during.joined == status.joined - 1
-        assert during.components == 1
+        during = wait_named(subject, REASONS[manner], status.joined)
         assert during.workload == status.workload
     wait_recovered(subject)
     assert subject.uids() == before
@@ -96,9 +95,7 @@ def test_a_node_whose_metrics_hang_is_healthy(subject: Subject, cluster: Cluster
             # An interval of settled clusters is ten seconds.
             lambda at: at > began + 15,
         )
-        status = subject.status()
-        assert status.finished
-        assert status.degraded is None
+        wait_recovered(subject)
 
 
 def observed_at(cluster: Cluster, subject: Subject) -> float:

@@ -70,7 +70,8 @@ def test_following_the_page_gives_a_cluster_and_its_dashboards(
     environment: Environment, cluster: Cluster, namespace: str, tmp_path: Path
 ) -> None:
     # A reader of the page uses the default namespace; the tests have one of their own.
-    reader = Reader(environment, tmp_path, namespace=namespace)
+    longer = {"--wait": "--wait --timeout=15m", "--timeout=5m": "--timeout=15m"}
+    reader = Reader(environment, tmp_path, namespace=namespace, replacing=longer)
     install, elected, _, made = blocks(PAGE, "The operator")
     said = reader.follows(install)
     assert "Phase:          Succeeded" in said

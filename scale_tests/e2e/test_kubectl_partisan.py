@@ -34,6 +34,8 @@ def ads(new_subject: NewSubject) -> Subject:
     """Four nodes that have counted to the end: no figure moves any more."""
     subject = new_subject("ads").apply(manifest("ads", NODES))
     subject.wait_finished()
+    subject.wait_healthy(NODES)
+    subject.wait_events("RunConverged")
     return subject
 
 
@@ -92,7 +94,7 @@ def test_status_of_a_broken_cluster_names_the_remedy(
 ) -> None:
     image = "registry.invalid/nobody/nothing:1"
     subject = new_subject("broken").apply(manifest("broken", 1, workload=None, image=image))
-    subject.wait("Degraded", lambda status: status.degraded is not None)
+    subject.wait_degraded("ImagePullFailed")
     status, text = error(partisan, "status", "broken")
     assert status == 3
     assert "ImagePullFailed" in text

@@ -41,14 +41,13 @@ def lease(cluster: Cluster) -> Json:
 
 
 def test_two_operators_are_ready_and_one_acts(cluster: Cluster) -> None:
-    leader = other(cluster, "")
-    pods = [pod["metadata"]["name"] for pod in operator.operator_pods(cluster)]
-    assert len(pods) == 2
-    said = {pod: ready(cluster, pod) for pod in pods}
-    assert [pod for pod, text in said.items() if text.startswith("leads")] == [leader]
-    assert [pod for pod, text in said.items() if text.startswith("stands by")] == [
-        pod for pod in pods if pod != leader
-    ]
+    def roles() -> list[tuple[bool, str]]:
+        """Of each pod, whether it holds the Lease, and what it says first."""
+        leader = operator.leader(cluster)
+        pods = [pod["metadata"]["name"] for pod in operator.operator_pods(cluster)]
+        return sorted((pod == leader, ready(cluster, pod).partition(" ")[0]) for pod in pods)
+
+    wait_for("two roles", roles, [(False, "stands"), (True, "leads")].__eq__)
 
 
 def test_a_killed_leader_is_replaced_and_no_pod_restarts(
@@ -65,7 +64,8 @@ def test_a_killed_leader_is_replaced_and_no_pod_restarts(
     subject.wait("scaled by the next operator", lambda s: s.steady and s.joined == 5)
     after = subject.uids()
     assert {name: after[name] for name in before} == before
-    assert lease(cluster)["leaseTransitions"] == transitions + 1
+    # A machine that stops for as long as a Lease is valid adds others.
+    assert lease(cluster)["leaseTransitions"] > transitions
 
 
 def test_an_operator_that_shuts_down_releases_the_lease(
@@ -96,20 +96,24 @@ def second_release(environment: Environment) -> Iterator[None]:
     operator.uninstall_beside(environment, SECOND)
 
 
+def second_pods(cluster: Cluster) -> list[str]:
+    """The names of the second release's pods."""
+    pods = cluster.list(core(SECOND, "pods"), "app.kubernetes.io/component=operator")
+    return [pod["metadata"]["name"] for pod in pods]
+
+
 @pytest.mark.usefixtures("second_release")
 def test_a_second_release_stands_by(
     new_subject: NewSubject, environment: Environment, cluster: Cluster
 ) -> None:
-    pods = cluster.list(core(SECOND, "pods"), "app.kubernetes.io/component=operator")
+    pods = second_pods(cluster)
     assert len(pods) == 2
     for pod in pods:
-        text = ready(cluster, pod["metadata"]["name"], namespace=SECOND)
-        assert text.startswith("stands by")
-    leader = operator.leader(cluster)
+        assert ready(cluster, pod, namespace=SECOND).startswith("stands by")
     subject = new_subject("disputed")
     subject.apply(manifest("disputed", 3, workload=None))
     subject.wait_steady()
-    assert operator.leader(cluster) == leader
+    assert lease(cluster)["holderIdentity"].partition("_")[0] not in second_pods(cluster)
 
 
 @pytest.mark.usefixtures("second_release")
@@ -127,21 +131,20 @@ def test_two_leaders_at_once_do_each_thing_once(
     wait_for("the second leader", lambda: cluster.find(own), _is_held)
     subject.apply(manifest("shared", 4))
     first = subject.wait_finished()
-    generations = {name: {uid} for name, uid in subject.uids().items()}
-
-    def updated() -> int:
-        for name, uid in subject.uids().items():
-            generations[name].add(uid)
-        return int(subject.json()["status"].get("updated", 0))
-
     subject.patch(replicas=5)
     subject.wait("scaled", lambda s: s.steady and s.joined == 5)
     assert subject.status().workload == first.workload
-    generations |= {name: {uid} for name, uid in subject.uids().items() if name not in generations}
+    generations = {name: {uid} for name, uid in subject.uids().items()}
+
+    def replaced() -> int:
+        for name, uid in subject.uids().items():
+            generations[name].add(uid)
+        return sum(len(uids) > 1 for uids in generations.values())
+
     subject.patch(resources={"requests": {"cpu": "11m", "memory": "48Mi"}})
-    wait_for("rollout under way", updated, lambda count: count < 5)
-    wait_for("rolled out", updated, lambda count: count == 5)
+    wait_for("rolled out", replaced, lambda count: count == 5)
     subject.wait_steady()
+    replaced()
     assert {len(uids) for uids in generations.values()} == {2}
     assert set(subject.restarts().values()) == {0}
     subject.delete()

@@ -21,34 +21,35 @@ def ads(new_subject: NewSubject) -> Subject:
     subject = new_subject("ads")
     subject.kubectl("apply", "-f", str(ROOT / "examples" / "cluster.yaml"))
     subject.wait_finished()
+    subject.wait_healthy(NODES)
     return subject
 
 
 @pytest.fixture(scope="module")
 def nodes(ads: Subject) -> list[NodeStatus]:
     """The reports of all nodes after the run."""
-    return ads.nodes()
+    return wait_for("all nodes answer", ads.nodes, lambda found: len(found) == NODES)
 
 
 def test_all_nodes_are_ready_and_joined_in_one_overlay(
     ads: Subject, nodes: list[NodeStatus]
 ) -> None:
-    status = ads.status()
+    status = ads.wait_healthy(NODES)
     assert (status.replicas, status.ready, status.joined) == (NODES, NODES, NODES)
     assert (status.components, status.isolated) == (1, 0)
-    assert len(nodes) == NODES
     assert all(node.joined for node in nodes)
     assert components(nodes) == 1
 
 
 def test_every_condition_is_healthy(ads: Subject) -> None:
-    status = ads.status()
-    for true in ("Ready", "OverlayConnected", "WorkloadConverged"):
-        assert status.is_true(true), status.condition(true)
-    for false in ("Progressing", "Degraded"):
-        condition = status.condition(false)
-        assert condition is not None
-        assert condition.status == "False", condition
+    healthy = {
+        **dict.fromkeys(("Ready", "OverlayConnected", "WorkloadConverged"), "True"),
+        **dict.fromkeys(("Progressing", "Degraded"), "False"),
+    }
+    ads.wait(
+        "every condition healthy",
+        lambda s: healthy.items() <= {c.type: c.status for c in s.conditions}.items(),
+    )
 
 
 def test_every_increment_counts_once_on_every_replica(
@@ -100,13 +101,19 @@ def test_no_metric_carries_the_name_of_a_peer(ads: Subject, nodes: list[NodeStat
 
 
 def test_the_printer_columns_summarize_the_state(ads: Subject) -> None:
-    header, row = ads.kubectl("get", "pcl").splitlines()
     columns = "NAME OVERLAY NODES READY JOINED PHASE CONVERGED AGE"
+    wanted = ["ads", "HyParView", "32", "32", "32", "Converged", "True"]
+    header, _row = wait_for(
+        "the columns",
+        lambda: ads.kubectl("get", "pcl").splitlines(),
+        lambda lines: lines[1].split()[:7] == wanted,
+        progress=lambda lines: tuple(lines[1].split()[:7]),
+    )
     assert header.split() == columns.split()
-    assert row.split()[:7] == ["ads", "HyParView", "32", "32", "32", "Converged", "True"]
 
 
 def test_describe_shows_the_conditions_and_the_events(ads: Subject) -> None:
+    ads.wait_events("OverlayFormed", "RunConverged")
     text = ads.kubectl("describe", "pcl/ads")
     for words in ("OverlayConnected", "WorkloadConverged", "OverlayFormed", "RunConverged"):
         assert words in text
@@ -138,8 +145,12 @@ def test_scaling_down_takes_the_highest_ordinals_and_keeps_one_overlay(ads: Subj
     ads.kubectl("scale", "pcl/ads", "--replicas=30")
     status = ads.wait("30 nodes left", lambda s: s.steady and s.joined == 30)
     assert status.components == 1
-    assert sorted(ads.pods()) == sorted(f"ads-{ordinal}" for ordinal in range(30))
-    assert not ads.status().is_true("Degraded")
+    wait_for("the lower ordinals", lambda: ads.pods().keys(), names_of(30).__eq__)
+    ads.wait_healthy(30)
+
+
+def names_of(nodes: int) -> set[str]:
+    return {f"ads-{ordinal}" for ordinal in range(nodes)}
 
 
 def test_deletion_leaves_nothing(ads: Subject) -> None:

@@ -43,13 +43,14 @@ from scale_tests.cluster.monitoring.cardinality import NODES as NODES_AT_MOST
 from scale_tests.cluster.monitoring.prometheus import Prometheus
 from scale_tests.cluster.removal import remove_namespace
 from scale_tests.cluster.sealing import sealed, secret
-from scale_tests.cluster.subject import Subject, kill_pod
+from scale_tests.cluster.subject import LASTING, Subject, counter, kill_pod
+from scale_tests.cluster.wait import wait_for
 from scale_tests.e2e.conftest import NewSubject
+from scale_tests.e2e.outcomes import wait_replaced
 from scale_tests.localkube.certificates import issue_authority
 from scale_tests.measure.document import RESULTS
 
 NODES = 8
-COUNTER = {"impressions": NODES * 60, "incrementInterval": "500ms", "propagationInterval": "250ms"}
 
 
 @pytest.fixture(scope="module")
@@ -95,21 +96,28 @@ def subject(
     issue_authority(authority)
     cluster.create(core(made.namespace, "secrets"), secret(made, authority))
     body = sealed(made, NODES)
-    body["spec"]["workload"] = {"adCounter": COUNTER}
+    body["spec"]["workload"] = {"adCounter": counter(NODES, LASTING)}
     made.apply(body).wait_counted(NODES * 5)
     wait_scraped(prometheus, made, "sum(up{%s})", NODES)
     connect_unauthenticated(made, "watched-0")
     kill_pod(made, "watched-3")
-    made.wait_finished()
+    wait_replaced(made, 1)
+    made.end_run()
     wait_run_scraped(prometheus, made, NODES)
     return made
+
+
+def created(subject: Subject) -> float:
+    """When a cluster was created, in seconds since 1970."""
+    text = subject.json()["metadata"]["creationTimestamp"]
+    return datetime.fromisoformat(text).timestamp()
 
 
 @pytest.fixture(scope="module")
 def shown(subject: Subject) -> Range:
     """The time range and the variables of a dashboard that shows the cluster."""
     end = time.time()
-    return range_of(subject.namespace, subject.name, end - 600, end)
+    return range_of(subject.namespace, subject.name, min(end - 600, created(subject)), end)
 
 
 def test_every_query_of_every_dashboard_returns_data_and_not_too_much(
@@ -134,7 +142,11 @@ def test_prometheus_evaluates_every_alert_and_none_fires_for_a_cluster_that_heal
     rules = evaluated_rules(prometheus)
     assert {rule["name"] for rule in rules} == {alert.name for alert in chart_alerts()}
     assert [rule for rule in rules if rule["health"] != "ok"] == []
-    assert firing(prometheus, labels_of(subject)) == set()
+    wait_for(
+        "the end of all alerts",
+        lambda: firing(prometheus, labels_of(subject)),
+        lambda names: not names,
+    )
 
 
 def test_the_alert_of_a_lasting_fault_is_pending_then_fires_and_ends_with_it(
@@ -146,18 +158,23 @@ def test_the_alert_of_a_lasting_fault_is_pending_then_fires_and_ends_with_it(
     made.wait_steady()
     wait_quiet(prometheus, made, alert)
     # An earlier cluster of this name may have had its own alert.
-    created = made.cluster.get(made.path)["metadata"]["creationTimestamp"]
-    start = datetime.fromisoformat(created).timestamp()
+    start = created(made)
     changes = history(prometheus, alert, labels_of(made), start=start, end=time.time())
-    assert [state for _, state in changes] == ["pending", "firing", "inactive"]
+    states = [state for _, state in changes]
+    # A scrape that a busy machine misses interrupts what is pending.
+    assert "pending firing inactive" in " ".join(states)
+    assert states[-1] == "inactive"
 
 
 def test_the_fault_shows(prometheus: Prometheus, subject: Subject) -> None:
     labels = labels_of(subject)
     down = f'sum(partisan_overlay_events_total{{{labels}, event="neighbour_down"}})'
     refused = f"sum(partisan_refused_connections_total{{{labels}}})"
-    assert (prometheus.value(down) or 0) > 0
-    assert (prometheus.value(refused) or 0) > 0
+    wait_for(
+        "both in Prometheus",
+        lambda: (prometheus.value(down) or 0, prometheus.value(refused) or 0),
+        all,
+    )
 
 
 def test_a_node_makes_a_bounded_number_of_series(

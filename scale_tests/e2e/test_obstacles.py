@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 from scale_tests.cluster.environment import Environment
-from scale_tests.cluster.kube import Cluster, core
+from scale_tests.cluster.kube import Cluster, Json, core
 from scale_tests.cluster.subject import Subject, manifest
 from scale_tests.cluster.wait import wait_for
 from scale_tests.e2e.conftest import NewSubject
 
 
-def degraded(subject: Subject, reason: str) -> str:
-    """Waits until the cluster is Degraded for a reason; returns the message, which is one line."""
-    message = subject.wait_degraded(reason)
-    assert "\n" not in message
-    return message
+def degraded(subject: Subject, reason: str, *texts: str) -> None:
+    """Waits until the cluster is Degraded for a reason, in one line with these texts."""
+    assert "\n" not in subject.wait_degraded(reason, *texts)
+
+
+def quota(subject: Subject, name: str, hard: Json) -> str:
+    """Creates a quota, and waits until it is in force: until it has a status. Returns its path."""
+    quotas = core(subject.namespace, "resourcequotas")
+    subject.cluster.create(quotas, {"metadata": {"name": name}, "spec": {"hard": hard}})
+    path = f"{quotas}/{name}"
+    wait_for(
+        "the quota in force",
+        lambda: subject.cluster.get(path).get("status", {}).get("hard"),
+        hard.__eq__,
+    )
+    return path
 
 
 def recovered(subject: Subject) -> None:
@@ -25,50 +36,34 @@ def test_an_image_that_cannot_be_pulled(new_subject: NewSubject) -> None:
     subject = new_subject("unpullable")
     image = "registry.invalid/nobody/nothing:1"
     subject.apply(manifest("unpullable", 3, workload=None, image=image))
-    message = degraded(subject, "ImagePullFailed")
-    assert "spec.image" in message
-    assert "unpullable-" in message
-    assert subject.status().phase == "Degraded"
+    degraded(subject, "ImagePullFailed", "spec.image", "unpullable-")
+    subject.wait("the phase", lambda status: status.phase == "Degraded")
     subject.patch(image="")
     recovered(subject)
 
 
 def test_a_namespace_whose_quota_is_used_up(new_subject: NewSubject, cluster: Cluster) -> None:
     subject = new_subject("limited")
-    quotas = core(subject.namespace, "resourcequotas")
-    quota = {"metadata": {"name": "pods"}, "spec": {"hard": {"pods": "2"}}}
-    cluster.create(quotas, quota)
+    pods = quota(subject, "pods", {"pods": "2"})
     try:
         subject.apply(manifest("limited", 4, workload=None))
-        message = degraded(subject, "QuotaExceeded")
-        assert "quota" in message
-        assert "spec.replicas" in message
-        cluster.patch(f"{quotas}/pods", {"spec": {"hard": {"pods": "20"}}})
+        degraded(subject, "QuotaExceeded", "quota", "spec.replicas")
+        cluster.patch(pods, {"spec": {"hard": {"pods": "20"}}})
         recovered(subject)
     finally:
-        cluster.delete(f"{quotas}/pods")
+        cluster.delete(pods)
 
 
 def test_an_object_that_the_api_server_refuses(new_subject: NewSubject, cluster: Cluster) -> None:
     subject = new_subject("refused")
-    quotas = core(subject.namespace, "resourcequotas")
-    quota = {"metadata": {"name": "sets"}, "spec": {"hard": {"count/statefulsets.apps": "0"}}}
-    cluster.create(quotas, quota)
+    sets = quota(subject, "sets", {"count/statefulsets.apps": "0"})
     try:
-        enforced = wait_for(
-            "the quota in force",
-            lambda: cluster.get(f"{quotas}/sets").get("status", {}).get("hard"),
-            bool,
-        )
-        assert enforced
         subject.apply(manifest("refused", 2, workload=None))
-        message = degraded(subject, "ApplyFailed")
-        assert "apply StatefulSet refused" in message
-        assert "exceeded quota" in message
+        degraded(subject, "ApplyFailed", "apply StatefulSet refused", "exceeded quota")
     finally:
-        cluster.delete(f"{quotas}/sets")
+        cluster.delete(sets)
     recovered(subject)
-    assert {"ApplyFailed", "Recovered"} <= subject.events()
+    subject.wait_events("ApplyFailed", "Recovered")
 
 
 def test_a_seed_that_never_starts(
@@ -77,10 +72,9 @@ def test_a_seed_that_never_starts(
     subject = new_subject("seedless")
     blocker = core(subject.namespace, "pods", "blocker")
     cluster.create(core(subject.namespace, "pods"), _blocker("seedless-0", environment))
+    wait_for("the blocker's place", lambda: cluster.get(blocker)["spec"].get("nodeName"), bool)
     subject.apply(manifest("seedless", 5))
-    message = degraded(subject, "Unschedulable")
-    assert "seedless-0" in message
-    assert "seed" in message
+    degraded(subject, "Unschedulable", "seedless-0 (a seed")
     # The other seeds connect the other nodes.
     subject.wait("the others joined", lambda status: status.joined == 4)
     cluster.delete(blocker, gracePeriodSeconds="0")

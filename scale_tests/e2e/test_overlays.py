@@ -10,6 +10,7 @@ import yaml
 
 from scale_tests.cluster.kube import Cluster, Json
 from scale_tests.cluster.subject import Subject, manifest
+from scale_tests.cluster.wait import wait_for
 from scale_tests.e2e.conftest import NewSubject
 from scale_tests.e2e.shapes import (
     Views,
@@ -45,14 +46,18 @@ def plain(kind: str, **overlay: Any) -> Json:
     return manifest(kind.lower(), NODES, overlay={"kind": kind, **overlay}, workload=workload)
 
 
-def run(subject: Subject, body: Json) -> Views:
+def run(subject: Subject, body: Json, has_shape: Callable[[Views], bool]) -> None:
     """Runs the counter of a new cluster to its end, checks the count and the overlay."""
     status = subject.apply(body).wait_finished()
-    nodes = subject.nodes()
-    assert (status.overlay, len(nodes)) == (body["spec"]["overlay"]["kind"], NODES)
+    nodes = wait_for(
+        "all nodes, in their shape",
+        subject.nodes,
+        lambda found: len(found) == NODES and has_shape(views_of(found)),
+        progress=lambda found: repr(views_of(found)),
+    )
+    assert status.overlay == body["spec"]["overlay"]["kind"]
     assert status.workload.value == status.workload.increments_sum >= status.workload.threshold
     assert {node.value for node in nodes} == {status.workload.value}
-    return views_of(nodes)
 
 
 @pytest.mark.parametrize(
@@ -74,8 +79,7 @@ def test_an_overlay_runs_the_counter_to_its_end(
     new_subject: NewSubject, body: Json, has_shape: Callable[[Views], bool]
 ) -> None:
     subject = new_subject(body["metadata"]["name"])
-    views = run(subject, body)
-    assert has_shape(views), views
+    run(subject, body, has_shape)
     # The next cluster starts while this one goes.
     subject.cluster.delete(subject.path)
 
@@ -83,7 +87,7 @@ def test_an_overlay_runs_the_counter_to_its_end(
 def test_hiscamp_groups_by_the_zones_of_the_pods(new_subject: NewSubject, cluster: Cluster) -> None:
     body = example("zones")
     subject = new_subject(body["metadata"]["name"])
-    run(subject, body)
+    run(subject, body, is_inhabited)
     name, pod = sorted(subject.pods().items())[0]
     machine = cluster.get(f"api/v1/nodes/{pod['spec']['nodeName']}")
     zone = machine["metadata"]["labels"].get(ZONE_LABEL, "")

@@ -35,9 +35,8 @@ def test_a_pod_monitor_without_its_crd_is_reported_and_created_once_it_exists(
     labels = {"release": "stack"}
     metrics = {"podMonitor": "Enabled", "interval": "1m30s", "labels": labels}
     subject.apply(manifest("watched", 2, workload=None, metrics=metrics))
-    degraded = subject.wait("Degraded", lambda s: s.degraded is not None and s.steady).degraded
-    assert degraded is not None
-    assert degraded.reason == "PodMonitorUnavailable"
+    subject.wait_steady()
+    subject.wait_degraded("PodMonitorUnavailable")
     before = subject.uids()
 
     define()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 from scale_tests.cluster.kube import Json
 from scale_tests.cluster.partisan import ClusterStatus
-from scale_tests.cluster.subject import manifest
+from scale_tests.cluster.subject import LASTING, Subject, counter, manifest
+from scale_tests.cluster.wait import wait_for
 from scale_tests.e2e.conftest import NewSubject
 from scale_tests.e2e.shapes import is_mesh, is_ring, views_of
 
@@ -19,40 +21,61 @@ def all_run(kind: str) -> Callable[[ClusterStatus], bool]:
 
 def test_a_switch_under_load_loses_nothing(new_subject: NewSubject) -> None:
     subject = new_subject("moving")
-    counter = {
-        "impressions": NODES * 200,
-        "incrementInterval": "200ms",
-        "propagationInterval": "250ms",
-    }
-    subject.apply(manifest("moving", NODES, workload={"adCounter": counter}))
+    workload = {"adCounter": counter(NODES, LASTING)}
+    subject.apply(manifest("moving", NODES, workload=workload))
     subject.wait_counted(NODES)
     uids, restarts = subject.uids(), subject.restarts()
-    # There, half of the way back, and on, each before the one before has settled.
+    # There, half of the way back, and on, as a rule before the one before has settled.
     steps: list[tuple[str, Json]] = [
         ("ClientServer", {"clientServer": {"servers": 2}}),
         ("HyParView", {"clientServer": None, "hyParView": {"activeMax": 4}}),
         ("FullMesh", {"hyParView": None}),
     ]
-    for lanes, (kind, parameters) in enumerate(steps, start=2):
-        channels = [
-            {"name": "default", "parallelism": lanes},
-            {"name": "gossip", "parallelism": lanes, "monotonic": True},
-        ]
-        subject.patch(overlay={"kind": kind, **parameters}, channels=channels)
-        moving = subject.wait(f"all nodes run {kind}", all_run(kind))
-        assert moving.previous_kind
-        assert moving.phase == "Running"
-        subject.wait_counted(moving.workload.value + NODES)
-    settled = subject.wait_reconfigured()
-    assert (settled.overlay, settled.updated, settled.phase) == ("FullMesh", NODES, "Running")
-    assert is_mesh(views_of(subject.nodes()))
-    run = subject.wait_finished().workload
+    with subject.watched() as states:
+        wait_for("the watch", states, bool)
+        for lanes, (kind, parameters) in enumerate(steps, start=2):
+            channels = [
+                {"name": "default", "parallelism": lanes},
+                {"name": "gossip", "parallelism": lanes, "monotonic": True},
+            ]
+            subject.patch(overlay={"kind": kind, **parameters}, channels=channels)
+            moving = subject.wait(f"all nodes run {kind}", all_run(kind))
+            subject.wait_counted(moving.workload.value + NODES)
+        subject.wait_reconfigured()
+        overlays = wait_for(
+            "the last state",
+            lambda: [overlay_of(state) for state in states()],
+            lambda seen: seen[-1] == ("FullMesh", ""),
+        )
+    subject.wait(
+        "the last overlay",
+        lambda s: (s.overlay, s.updated, s.phase) == ("FullMesh", NODES, "Running"),
+    )
+    wait_for("a mesh", lambda: views_of(subject.nodes()), is_mesh)
+    run = subject.end_run().workload
     assert run.value == run.increments_sum >= run.threshold
     assert (run.lost_increments, run.replaced_nodes) == (0, 0)
     assert (subject.uids(), subject.restarts()) == (uids, restarts)
-    events = subject.kubectl("get", "events", "--field-selector", "involvedObject.name=moving")
-    assert events.count("OverlaySwitchStarted") == events.count("OverlaySwitched ") == 1
+    # One switch, but for a machine on which one settles before the next begins.
+    steps_seen = list(pairwise(overlays))
+    begun = {now for before, now in steps_seen if now[1] and not before[1]}
+    ended = {now for before, now in steps_seen if before[1] and not now[1]}
+    assert begun
+    wait_for("the switches' events", lambda: switches(subject), (len(begun), len(ended)).__eq__)
     subject.delete()
+
+
+def overlay_of(state: Json) -> tuple[str, str]:
+    """The overlay in a state of the cluster, and the one that it replaces, if any."""
+    overlay = state["status"]["overlay"]
+    return overlay["kind"], overlay.get("previousKind") or ""
+
+
+def switches(subject: Subject) -> tuple[int, int]:
+    """The numbers of its events of switches that have begun, and that have ended."""
+    selector = f"involvedObject.name={subject.name}"
+    events = subject.kubectl("get", "events", "--field-selector", selector)
+    return events.count("OverlaySwitchStarted"), events.count("OverlaySwitched ")
 
 
 def test_edges_follow_when_a_ring_is_scaled(new_subject: NewSubject) -> None:
@@ -63,7 +86,7 @@ def test_edges_follow_when_a_ring_is_scaled(new_subject: NewSubject) -> None:
     before = subject.uids()
     subject.patch(replicas=5)
     subject.wait_reconfigured()
-    assert is_ring(views_of(subject.nodes()))
+    wait_for("a ring", lambda: views_of(subject.nodes()), is_ring)
     assert before.items() <= subject.uids().items()
     subject.delete()
 

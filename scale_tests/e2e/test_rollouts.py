@@ -9,12 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from scale_tests.cluster.crowding import crowded
 from scale_tests.cluster.environment import Environment
 from scale_tests.cluster.kube import Json
 from scale_tests.cluster.operator import tool
-from scale_tests.cluster.subject import Subject, manifest
+from scale_tests.cluster.subject import LASTING, Subject, counter, manifest
 from scale_tests.cluster.wait import wait_for
 from scale_tests.e2e.conftest import NewSubject
+from scale_tests.e2e.outcomes import assert_accounted
 from scale_tests.host.commands import ROOT, capture
 
 NODES = 6
@@ -72,13 +74,8 @@ def ready(pod: Json) -> bool:
 
 def test_a_rollout_under_load_goes_in_batches_and_loses_no_count(new_subject: NewSubject) -> None:
     subject = new_subject("loaded")
-    counter = {
-        # More than an hour of counting: it outlasts the rollout, however slow the machine is.
-        "impressions": NODES * 10_000,
-        "incrementInterval": "500ms",
-        "propagationInterval": "250ms",
-    }
-    subject.apply(manifest("loaded", NODES, workload={"adCounter": counter}, **ROLLOUT))
+    workload = {"adCounter": counter(NODES, LASTING)}
+    subject.apply(manifest("loaded", NODES, workload=workload, **ROLLOUT))
     subject.wait_counted(NODES * 5)
     before, replacing = subject.uids(), Replacing(subject)
     subject.patch(resources={"requests": {"cpu": "11m", "memory": "48Mi"}})
@@ -107,6 +104,7 @@ def test_a_rollout_under_load_goes_in_batches_and_loses_no_count(new_subject: Ne
     )
     run = subject.status().workload
     assert (run.phase, run.replaced_nodes, run.lost_increments) == ("Running", NODES, 0)
+    assert_accounted(subject, subject.end_run())
 
 
 def test_a_rollout_that_does_not_rejoin_halts_with_a_reason_and_can_be_undone(
@@ -117,7 +115,7 @@ def test_a_rollout_that_does_not_rejoin_halts_with_a_reason_and_can_be_undone(
     subject.wait_steady()
     before = subject.uids()
     subject.patch(image="registry.invalid/nobody/nothing:1")
-    assert "spec.image" in subject.wait_degraded("ImagePullFailed")
+    subject.wait_degraded("ImagePullFailed", "spec.image")
     assert "Stopped: ImagePullFailed" in partisan("rollout", "status", "stuck", "--no-watch")
     kept = {name for name, uid in subject.uids().items() if before.get(name) == uid}
     assert kept == {f"stuck-{ordinal}" for ordinal in range(NODES - AT_ONCE)}
@@ -140,12 +138,14 @@ def test_a_rollout_can_be_paused_and_resumed(new_subject: NewSubject, partisan: 
         now = subject.uids()
         return sum(now.get(name) != uid for name, uid in before.items())
 
-    subject.patch(resources={"requests": {"cpu": "11m", "memory": "48Mi"}})
-    wait_for("the first pod replaced", replaced, lambda count: count >= 1)
-    partisan("rollout", "pause", "halted")
-    subject.wait("paused", lambda s: s.is_true("Paused") and s.current and s.ready == NODES)
-    stopped_at = replaced()
-    assert 1 <= stopped_at < NODES
+    # The first pod's successor cannot start before the pause is in force.
+    with crowded(subject):
+        subject.patch(resources={"requests": {"cpu": "11m", "memory": "48Mi"}})
+        wait_for("the first pod gone", replaced, bool)
+        partisan("rollout", "pause", "halted")
+        subject.wait("paused", lambda s: s.is_true("Paused") and s.current)
+    subject.wait("the first pod replaced", lambda s: s.ready == NODES)
+    assert replaced() == 1
     partisan("rollout", "resume", "halted")
     assert partisan("rollout", "status", "halted").splitlines()[-1].startswith("Settled")
     assert replaced() == NODES

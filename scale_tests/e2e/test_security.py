@@ -19,7 +19,7 @@ PARTISAN_PORT = 7946
 
 PLAINTEXT_PEER = """
 import socket, sys
-with socket.create_connection((sys.argv[1], int(sys.argv[2])), 30) as plain:
+with socket.create_connection((sys.argv[1], int(sys.argv[2])), 300) as plain:
     plain.sendall(bytes([0, 0, 0, 4]) + b"PRTN")
     print(plain.recv(1).hex())
 """
@@ -42,15 +42,14 @@ def test_nodes_with_tls_count_and_refuse_plain_connections(
     subject = new_subject("sealed")
     cluster.create(core(subject.namespace, "secrets"), secret(subject, authority))
     status = subject.apply(sealed(subject, NODES)).wait_finished()
-    nodes = subject.nodes()
-    assert len(nodes) == NODES
+    nodes = wait_for("all nodes answer", subject.nodes, lambda found: len(found) == NODES)
     assert status.workload.value == status.workload.increments_sum >= status.workload.threshold
     assert {node.value for node in nodes} == {status.workload.value}
     name, pod = sorted(subject.pods().items())[0]
     assert "partisan_tls_certificate_expiration_timestamp_seconds " in subject.metrics(name)
     assert answer_to_plaintext(subject, pod["status"]["podIP"], environment) == TLS_ALERT
     refused = 'partisan_refused_connections_total{reason="plaintext"} 1'
-    assert refused in subject.metrics(name)
+    wait_for("the refusal's metric", lambda: refused in subject.metrics(name), bool)
 
 
 def test_a_missing_secret_is_reported_and_nodes_start_when_it_is_created(
@@ -59,13 +58,7 @@ def test_a_missing_secret_is_reported_and_nodes_start_when_it_is_created(
     subject = new_subject("unsealed")
     subject.apply(sealed(subject, 2))
 
-    def degraded() -> str:
-        condition = subject.status().degraded
-        return "" if condition is None else condition.message
-
-    message = wait_for("Degraded for the Secret", degraded, lambda text: "Secret" in text)
-    assert "unsealed-tls" in message
-    assert "spec.security.tls.secretName" in message
+    subject.wait_degraded("TlsSecretUnusable", "unsealed-tls", "spec.security.tls.secretName")
     cluster.create(core(subject.namespace, "secrets"), secret(subject, authority))
     subject.wait_steady()
 

@@ -15,7 +15,6 @@ import yaml
 
 from scale_tests.cluster.kube import Cluster, Json
 from scale_tests.cluster.subject import manifest
-from scale_tests.cluster.wait import wait_for
 from scale_tests.e2e import crd_copy
 from scale_tests.host.commands import ROOT
 
@@ -151,11 +150,7 @@ def upgraded(cluster: Cluster, namespace: str) -> Iterator[None]:
             cluster.create(crd_copy.path(namespace), body)
         crd_copy.replace(cluster, current)
         probe = manifest("probe", 3, image="Upper/Case:1")
-        wait_for(
-            "the current CRD in force",
-            lambda: crd_copy.refusal(cluster, namespace, probe),
-            bool,
-        )
+        crd_copy.wait_refused(cluster, namespace, probe)
         yield
 
 
