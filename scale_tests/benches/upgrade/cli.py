@@ -48,7 +48,7 @@ def _measure(session: Session) -> int:
     status = session.conclude(
         report.cells(done),
         versions=versions.of_cluster(cluster, done.nodes),
-        config={"from": revision, "nodes": nodes, "increments": rolling.increments(nodes)},
+        config={"from": revision, "nodes": nodes},
     )
     remove_namespace(cluster, NAMESPACE)
     return status

@@ -13,15 +13,10 @@ from scale_tests.cluster.environment import Environment
 from scale_tests.cluster.kube import ApiError
 from scale_tests.cluster.nodes import NodeStatus, components
 from scale_tests.cluster.partisan import ClusterStatus
-from scale_tests.cluster.subject import Subject, counter, manifest
+from scale_tests.cluster.subject import LASTING, Subject, counter, manifest
 from scale_tests.cluster.wait import repeating
 
 _PERIOD_SECONDS = 1.0
-
-
-def increments(nodes: int) -> int:
-    """Increments of each node: one a second, for longer than the upgrade of so many takes."""
-    return 45 + 8 * nodes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +55,7 @@ def upgrade(
     """
     say(f"{nodes} nodes with the earlier revision")
     operator.install(earlier, chart=chart)
-    workload = {"adCounter": counter(nodes, increments(nodes))}
+    workload = {"adCounter": counter(nodes, LASTING)}
     subject.apply(manifest(subject.name, nodes, workload=workload))
     subject.wait_steady()
     subject.wait_counted(2 * nodes)
@@ -80,9 +75,9 @@ def upgrade(
             lambda status: status.steady and not set(old.values()) & set(subject.uids().values()),
         )
         seconds_nodes = time.monotonic() - began
-        say(f"all nodes replaced after {seconds_nodes:.0f} s; the run goes on")
+        say(f"all nodes replaced after {seconds_nodes:.0f} s; the run ends")
         samples.step = "afterwards"
-        status = subject.wait_finished()
+        status = subject.end_run()
     return Upgraded(
         before=before,
         samples=samples.found,
