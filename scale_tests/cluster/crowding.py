@@ -26,7 +26,7 @@ def crowded(subject: Subject) -> Iterator[None]:
         wait_for(
             "the quota in force",
             lambda: subject.cluster.get(quota).get("status", {}).get("hard"),
-            hard.__eq__,
+            lambda found: found == hard,
         )
         yield
     finally:

@@ -13,11 +13,11 @@ from xml.etree import ElementTree
 
 import pytest
 
-from scale_tests.cluster import views
 from scale_tests.cluster.environment import Environment
 from scale_tests.cluster.kube import core
 from scale_tests.cluster.operator import tool
 from scale_tests.cluster.subject import Subject, manifest
+from scale_tests.cluster.wait import wait_for
 from scale_tests.e2e.conftest import NewSubject
 from scale_tests.e2e.reader import blocks, install_plugin
 from scale_tests.host.commands import ROOT, CommandError, capture
@@ -105,12 +105,22 @@ def test_status_of_a_broken_cluster_names_the_remedy(
 def test_the_graph_has_the_links_that_the_nodes_report(
     ads: Subject, partisan: Plugin, tmp_path: Path
 ) -> None:
-    reported = {node.name: frozenset(node.active) for node in ads.nodes()}
-    dot = partisan("graph", "ads", "-o", "dot")
-    found = {frozenset(pair) for pair in re.findall(r'"(\S+)" -- "(\S+)"', dot)}
-    assert found == {frozenset((node, peer)) for node in reported for peer in reported[node]}
-    text = partisan("graph", "ads")
-    assert f"{NODES} nodes, {views.links(reported)} links, 1 component" in text
+    def drawn() -> set[frozenset[str]]:
+        dot = partisan("graph", "ads", "-o", "dot")
+        return {frozenset(pair) for pair in re.findall(r'"(\S+)" -- "(\S+)"', dot)}
+
+    def reported() -> set[frozenset[str]]:
+        return {frozenset((node.name, peer)) for node in ads.nodes() for peer in node.active}
+
+    found, links = wait_for(
+        "a graph of the links", lambda: (drawn(), reported()), lambda both: both[0] == both[1]
+    )
+    assert frozenset[str]().union(*links) == NAMES
+    wait_for(
+        "their number",
+        lambda: partisan("graph", "ads"),
+        lambda text: f"{NODES} nodes, {len(found)} links, 1 component" in text,
+    )
     partisan("graph", "ads", "-o", "svg", "-f", str(tmp_path / "ads.svg"))
     names = {element.text for element in ElementTree.parse(tmp_path / "ads.svg").iter()}
     assert names >= NAMES
@@ -147,14 +157,21 @@ def test_a_report_is_written(ads: Subject, partisan: Plugin, tmp_path: Path) -> 
 def test_the_archive_has_every_node_and_no_token(
     ads: Subject, partisan: Plugin, tmp_path: Path
 ) -> None:
-    partisan("must-gather", ads.name, "-f", str(tmp_path / "ads.tar.gz"))
-    with tarfile.open(tmp_path / "ads.tar.gz") as tar:
-        files = {
-            member.name.partition("/")[2]: file.read().decode()
-            for member in tar
-            if (file := tar.extractfile(member))
-        }
-    assert "errors.txt" not in files, files["errors.txt"]
+    def gathered() -> dict[str, str]:
+        partisan("must-gather", ads.name, "-f", str(tmp_path / "ads.tar.gz"))
+        with tarfile.open(tmp_path / "ads.tar.gz") as tar:
+            return {
+                member.name.partition("/")[2]: file.read().decode()
+                for member in tar
+                if (file := tar.extractfile(member))
+            }
+
+    files = wait_for(
+        "an archive without errors",
+        gathered,
+        lambda found: "errors.txt" not in found,
+        progress=lambda found: found.get("errors.txt"),
+    )
     for node in NAMES:
         assert "event=joined" in files[f"nodes/{node}.log"]
         assert "partisan_overlay_joined 1" in files[f"nodes/{node}.metrics.txt"]

@@ -145,7 +145,7 @@ def test_scaling_down_takes_the_highest_ordinals_and_keeps_one_overlay(ads: Subj
     ads.kubectl("scale", "pcl/ads", "--replicas=30")
     status = ads.wait("30 nodes left", lambda s: s.steady and s.joined == 30)
     assert status.components == 1
-    wait_for("the lower ordinals", lambda: ads.pods().keys(), names_of(30).__eq__)
+    wait_for("the lower ordinals", lambda: set(ads.pods()), names_of(30).__eq__)
     ads.wait_healthy(30)
 
 

@@ -22,7 +22,7 @@ def quota(subject: Subject, name: str, hard: Json) -> str:
     wait_for(
         "the quota in force",
         lambda: subject.cluster.get(path).get("status", {}).get("hard"),
-        hard.__eq__,
+        lambda found: found == hard,
     )
     return path
 
