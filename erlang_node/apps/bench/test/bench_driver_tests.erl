@@ -6,7 +6,7 @@
 -define(MODULES, [bench_ours, bench_disterl, bench_ring_raw]).
 
 acknowledged_messages_are_relayed_between_nodes_that_are_no_neighbours_test_() ->
-    {timeout, 60, fun() ->
+    {timeout, 600, fun() ->
         System = (system(bench_ours, [{lanes_1, 1}]))#{nodes => 3, overlay => client_server},
         Cell = #{
             experiment => ack,
@@ -25,7 +25,7 @@ acknowledged_messages_are_relayed_between_nodes_that_are_no_neighbours_test_() -
 rings_test_() ->
     [
         {atom_to_list(Module),
-            {timeout, 120, fun() ->
+            {timeout, 600, fun() ->
                 Channels = [{vnode, 2}, {handoff, 1}, {default, 1}],
                 Systems = #{one => (system(Module, Channels))#{nodes => 3}},
                 [Warm, Echo] = run(Systems, [store(), echo()]),
@@ -38,7 +38,7 @@ rings_test_() ->
     ].
 
 what_clients_of_the_store_saw_is_written_for_judges_test_() ->
-    {timeout, 120, fun() ->
+    {timeout, 600, fun() ->
         File = string:trim(os:cmd("mktemp")),
         Channels = [{vnode, 2}, {handoff, 1}, {default, 1}],
         Cell = (cell(kvs))#{

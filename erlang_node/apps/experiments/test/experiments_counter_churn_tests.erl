@@ -7,7 +7,7 @@
 every_increment_is_counted_once_or_lost_test_() ->
     [
         {atom_to_list(Name),
-            {timeout, 120,
+            {timeout, 600,
                 ?_test(begin
                     Cells = cells(Name, 1),
                     Faults = lists:usort([Fault || #{overlay := Fault} <- Cells]) -- [calm],
@@ -27,7 +27,7 @@ every_increment_is_counted_once_or_lost_test_() ->
     ].
 
 same_seed_same_cells_test_() ->
-    {timeout, 120,
+    {timeout, 600,
         ?_assertEqual(cells(churn_counter_delta, 2), cells(churn_counter_delta, 2))}.
 
 value(Parameter, Fault, Cells) ->

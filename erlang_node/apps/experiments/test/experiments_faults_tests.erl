@@ -8,7 +8,7 @@
 every_fault_ends_in_one_component_test_() ->
     [
         {atom_to_list(experiments_faults:name(Fault)),
-            {timeout, 120,
+            {timeout, 600,
                 ?_test(begin
                     #{last := Last, whole := {ok, At}} = Played = play(Fault),
                     ?assert(At >= Last),
@@ -18,7 +18,7 @@ every_fault_ends_in_one_component_test_() ->
     ].
 
 same_seed_same_play_test_() ->
-    {timeout, 120,
+    {timeout, 600,
         ?_test(begin
             Plain = fun(#{looks := Looks, trace := Trace}) ->
                 {Looks, [Entry || {_, Change} = Entry <- Trace, element(1, Change) =/= cut]}
@@ -27,7 +27,7 @@ same_seed_same_play_test_() ->
         end)}.
 
 victims_come_back_as_other_incarnations_test_() ->
-    {timeout, 120,
+    {timeout, 600,
         ?_test(begin
             Cluster = cluster(),
             #{trace := Trace, looks := Looks} = experiments_faults:play({kill, 30}, Cluster),
@@ -39,7 +39,7 @@ victims_come_back_as_other_incarnations_test_() ->
         end)}.
 
 churn_is_spread_over_its_time_test_() ->
-    {timeout, 120,
+    {timeout, 600,
         ?_test(begin
             #{trace := Trace, over := Over} = play({churn, 10, 60000}),
             Kills = [{At, V} || {At, {crash, [V]}} <- Trace],
@@ -49,7 +49,7 @@ churn_is_spread_over_its_time_test_() ->
         end)}.
 
 no_node_reaches_across_a_partition_test_() ->
-    {timeout, 120,
+    {timeout, 600,
         ?_test(begin
             #{looks := Looks, over := 30000} = play({partition, 30000}),
             During = [Look || #{at := At} = Look <- Looks, At >= 1000, At < 30000],
@@ -60,7 +60,7 @@ no_node_reaches_across_a_partition_test_() ->
 
 %% The trace holds every change of a link: replaying it yields the present links.
 the_trace_leads_to_symmetric_links_test_() ->
-    {timeout, 120,
+    {timeout, 600,
         ?_test(begin
             Cluster = cluster(),
             #{trace := Trace} = experiments_faults:play({kill, 50}, Cluster),
@@ -80,7 +80,7 @@ replay({_, {neighbour_down, I, N}}, Links) -> Links#{I := lists:delete(N, map_ge
 
 %% A message of HyParView names one or more peers, in thirty bytes or more each.
 bytes_are_those_of_the_messages_test_() ->
-    {timeout, 120,
+    {timeout, 600,
         ?_test(begin
             #{looks := [First | _] = Looks} = play({partition, 30000}),
             #{sent := After, bytes := Bytes} = lists:last(Looks),
@@ -92,7 +92,7 @@ bytes_are_those_of_the_messages_test_() ->
         end)}.
 
 components_are_the_linked_nodes_test_() ->
-    {timeout, 120,
+    {timeout, 600,
         ?_test(begin
             Graph = #{1 => [2], 2 => [], 3 => [4], 4 => [9], 5 => []},
             ?assertEqual(

@@ -8,7 +8,7 @@
 every_experiment_reports_test_() ->
     [
         {atom_to_list(Name),
-            {timeout, 120,
+            {timeout, 600,
                 ?_test(
                     begin
                         Cells = cells(Name, 60, 1),
@@ -20,12 +20,12 @@ every_experiment_reports_test_() ->
     ].
 
 same_seed_same_cells_test_() ->
-    {timeout, 60, fun() ->
+    {timeout, 600, fun() ->
         ?assertEqual(cells(hyparview, 60, 4), cells(hyparview, 60, 4))
     end}.
 
 hyparview_outlives_cyclon_and_scamp_test_() ->
-    {timeout, 120,
+    {timeout, 600,
         ?_test(begin
             HyParView = cells(hyparview, ?NODES, 1),
             ?assert(value(reliability, 70, HyParView) > 99),
@@ -36,7 +36,7 @@ hyparview_outlives_cyclon_and_scamp_test_() ->
         end)}.
 
 plumtree_sends_each_payload_once_test_() ->
-    {timeout, 120,
+    {timeout, 600,
         ?_test(begin
             Cells = cells(plumtree, ?NODES, 1),
             ?assert(value(relative_message_redundancy, first_broadcast, Cells) > 2),
@@ -45,7 +45,7 @@ plumtree_sends_each_payload_once_test_() ->
         end)}.
 
 xbot_keeps_degree_and_connectivity_test_() ->
-    {timeout, 120,
+    {timeout, 600,
         ?_test(begin
             Cells = [C || #{overlay := xbot} = C <- cells(xbot, ?NODES, 1)],
             ?assert(value(link_cost_reduction, percent, Cells) > 25),
@@ -55,7 +55,7 @@ xbot_keeps_degree_and_connectivity_test_() ->
 
 %% Figures computed on the graph equal those of simulated messages, up to chance.
 graph_and_messages_agree_test_() ->
-    {timeout, 120,
+    {timeout, 600,
         ?_test(begin
             Trial = experiments_trial:new(#{
                 nodes => ?NODES,

@@ -4,7 +4,7 @@
 -include_lib("eunit/include/eunit.hrl").
 
 every_figure_is_reported_test_() ->
-    {timeout, 60,
+    {timeout, 600,
         ?_test(begin
             Cells = cells(#{}),
             ?assertEqual([scale_curves, overlays], experiments_scale:names()),
@@ -22,7 +22,7 @@ every_figure_is_reported_test_() ->
         end)}.
 
 all_hear_every_broadcast_test_() ->
-    {timeout, 60,
+    {timeout, 600,
         ?_test(begin
             Cells = cells(#{simulated => 5}),
             ?assertEqual(100.0, value(broadcast_reach, Cells)),
@@ -32,7 +32,7 @@ all_hear_every_broadcast_test_() ->
         end)}.
 
 every_overlay_survives_the_loss_of_a_seed_test_() ->
-    {timeout, 120,
+    {timeout, 600,
         ?_test(begin
             Options = #{nodes => 30, seed => 1, cycles => 1, simulated => 1},
             Cells = experiments_test_cells:of_run(experiments_scale, overlays, Options),
@@ -52,7 +52,7 @@ every_overlay_survives_the_loss_of_a_seed_test_() ->
         end)}.
 
 same_seed_same_figures_test_() ->
-    {timeout, 60,
+    {timeout, 600,
         ?_test(begin
             ?assertEqual(repeatable(cells(#{})), repeatable(cells(#{}))),
             ?assertNotEqual(repeatable(cells(#{})), repeatable(cells(#{seed => 2})))

@@ -11,7 +11,7 @@
 each_mode_ends_with_the_exact_counter_test_() ->
     [
         {atom_to_list(Name),
-            {timeout, 60,
+            {timeout, 600,
                 ?_test(begin
                     Cells = cells(Name),
                     ?assertEqual(?INCREMENTS, map_get(increments, Cells)),

@@ -33,7 +33,7 @@ campaigns() ->
 %% a node that got an index back began from copies though another one served it.
 settled_courses_test_() ->
     [
-        {timeout, 120,
+        {timeout, 600,
             ?_assertMatch(#{violations := [], settled := true}, ring_campaign:run(Course))}
      || Course <- [
             #{
@@ -128,7 +128,7 @@ fault() ->
 planted_bugs_test_() ->
     [
         {atom_to_list(Name),
-            {timeout, 120,
+            {timeout, 600,
                 ?_assertMatch([_ | _], found(ring_mutants:load(Name), Kinds, course(Name), 1))}}
      || {Name, Kinds} <- [
             {vote_before_seal, [lost]},

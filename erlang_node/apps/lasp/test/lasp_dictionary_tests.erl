@@ -9,7 +9,7 @@
 %% Messages arrive in any order, any number of times, some never, with acknowledgements only of
 %% those that have arrived: each one is decoded to what was encoded, or to unknown.
 never_misread_test_() ->
-    {timeout, 60, fun never_misread/0}.
+    {timeout, 600, fun never_misread/0}.
 
 never_misread() ->
     ?assert(proper:quickcheck(prop_never_misread(), [quiet, {numtests, 500}])).

@@ -10,7 +10,7 @@
 
 laws_test_() ->
     [
-        {atom_to_list(Type) ++ ": " ++ Law, {timeout, 60, ?_assert(check(Property))}}
+        {atom_to_list(Type) ++ ": " ++ Law, {timeout, 600, ?_assert(check(Property))}}
      || {Type, Generator} <- lattices(),
         {Law, Property} <- laws(Type, Generator)
     ].

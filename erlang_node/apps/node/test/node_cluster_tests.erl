@@ -78,7 +78,7 @@ switch() ->
     end.
 
 dissolve_test_() ->
-    {timeout, 120, fun dissolve/0}.
+    {timeout, 600, fun dissolve/0}.
 
 %% A cluster that is being deleted: the command needs the token, one node is enough, and from then
 %% on the nodes are silent but alive, and end without a hand-over.
@@ -133,7 +133,7 @@ works(I, Cluster) ->
 
 %% The store finds the overlay again after the runtime's processes were restarted.
 restarted_runtime_test_() ->
-    {timeout, 120, fun restarted_runtime/0}.
+    {timeout, 600, fun restarted_runtime/0}.
 
 restarted_runtime() ->
     New = ?T:new(2),

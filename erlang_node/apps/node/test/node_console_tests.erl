@@ -6,7 +6,7 @@
 console_test_() ->
     {setup, fun start/0, fun stop/1, fun({Directory, Pid}) ->
         [
-            {Title, {timeout, 60, Test}}
+            {Title, {timeout, 600, Test}}
          || {Title, Test} <- [
                 {"a shell evaluates on the node", ?_test(evaluates(Directory, Pid))},
                 {"output comes back, in any language", ?_test(prints(Directory))},

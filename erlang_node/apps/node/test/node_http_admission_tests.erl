@@ -44,7 +44,7 @@ few_probes_wait_test() ->
 %% Whatever other clients do, a probe that does not wait is answered, unless probes themselves fill
 %% all capacity.
 probes_test_() ->
-    {timeout, 120, ?_assert(proper:quickcheck(prop_probe(), [{numtests, 500}, {to_file, user}]))}.
+    {timeout, 600, ?_assert(proper:quickcheck(prop_probe(), [{numtests, 500}, {to_file, user}]))}.
 
 prop_probe() ->
     ?FORALL(

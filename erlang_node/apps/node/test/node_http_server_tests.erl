@@ -11,7 +11,7 @@
 server_test_() ->
     {setup, fun start/0, fun stop/1, fun({_Server, Port}) ->
         [
-            {Title, {timeout, 60, fun() -> Test(Port) end}}
+            {Title, {timeout, 600, fun() -> Test(Port) end}}
          || {Title, Test} <- [
                 {"a fragmented request", fun pieces/1},
                 {"path, query, token and body reach the handler", fun parts/1},
@@ -31,7 +31,7 @@ server_test_() ->
 %% Like a node that has used up its CPU quota: bytes arrive all the same.
 starved_test_() ->
     {"a request that arrived in time is answered, even if the node reads it late",
-        {timeout, 120, fun starved/0}}.
+        {timeout, 600, fun starved/0}}.
 
 starved() ->
     Net = partisan_test_cluster:net(),

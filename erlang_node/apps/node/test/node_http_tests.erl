@@ -7,8 +7,8 @@
 
 http_test_() ->
     {setup, fun() -> ?T:start(0, ?T:new(1)) end, fun ?T:stop/1, fun(Cluster) ->
-        {timeout, 120, [
-            {Title, {timeout, 60, fun() -> Test(Cluster) end}}
+        {timeout, 600, [
+            {Title, {timeout, 600, fun() -> Test(Cluster) end}}
          || {Title, Test} <- [
                 {"it is alive and ready", fun probes/1},
                 {"metrics are of the exposition format", fun metrics/1},
@@ -295,8 +295,8 @@ crash_reports(Cluster) ->
 
 tls_test_() ->
     {setup, fun() -> partisan_test_pki:authority() end, fun(_) -> ok end, fun(Authority) ->
-        {timeout, 120, [
-            {Title, {timeout, 60, fun() -> with_tls(Authority, Options, Test) end}}
+        {timeout, 600, [
+            {Title, {timeout, 600, fun() -> with_tls(Authority, Options, Test) end}}
          || {Title, Options, Test} <- [
                 {"with TLS nothing is served over plain HTTP", #{}, fun only_tls/1},
                 {"a pod without the bearer serves as before", #{bearer => false}, fun as_before/1}

@@ -13,7 +13,7 @@
 pair_test_() ->
     {setup, fun pair/0, fun partisan_test_cluster:stop/1, fun(Nodes) ->
         [
-            {Title, {timeout, 60, fun() -> partisan_test_sink:on(Nodes, [sink], Test) end}}
+            {Title, {timeout, 600, fun() -> partisan_test_sink:on(Nodes, [sink], Test) end}}
          || {Title, Test} <- [
                 {"messages of about message_bytes arrive or are refused", fun about_the_limit/1},
                 {"acknowledged messages are not overtaken by others", fun overtaken/1},

@@ -14,7 +14,7 @@ streams_test_() ->
         {"a late message does not reopen it", fun late/0},
         {"a sender of the first version may reopen any stream", fun first_version_again/0},
         {"streams of partitioned senders are kept", fun cut_off/0},
-        {"streams of many departed senders are forgotten", {timeout, 60, fun gone/0}}
+        {"streams of many departed senders are forgotten", {timeout, 600, fun gone/0}}
     ]}.
 
 superseded() ->

@@ -40,7 +40,7 @@ abandoned_test() ->
     ?assertEqual([{settle, o, {error, restarted}}], partisan_ack_out:abandon(restarted, Out)).
 
 network_test_() ->
-    {timeout, 60,
+    {timeout, 600,
         ?_assert(proper:quickcheck(prop_network(), [{numtests, 500}, {to_file, user}]))}.
 
 %% Whatever happens on the way: delivered once, in order, and each owner notified once.

@@ -278,7 +278,7 @@ down(Monitor) ->
 suite(Name, Setup, Tests) ->
     {setup, Setup, fun partisan_test_cluster:stop/1, fun(Nodes) ->
         [
-            {Name ++ ": " ++ Title, {timeout, 90, fun() -> with_servers(Test, Nodes) end}}
+            {Name ++ ": " ++ Title, {timeout, 600, fun() -> with_servers(Test, Nodes) end}}
          || {Title, Test} <- Tests
         ]
     end}.

@@ -9,7 +9,7 @@
 -define(PIECE_BYTES, 16384).
 
 every_byte_is_written_once_in_order_test_() ->
-    {timeout, 60, fun every_byte_is_written_once_in_order/0}.
+    {timeout, 600, fun every_byte_is_written_once_in_order/0}.
 
 every_byte_is_written_once_in_order() ->
     ?assert(
@@ -27,7 +27,7 @@ every_byte_is_written_once_in_order() ->
     ).
 
 what_was_not_written_whole_is_written_again_test_() ->
-    {timeout, 60, fun what_was_not_written_whole_is_written_again/0}.
+    {timeout, 600, fun what_was_not_written_whole_is_written_again/0}.
 
 what_was_not_written_whole_is_written_again() ->
     ?assert(

@@ -37,7 +37,7 @@ over_tls_test_() ->
 
 receivers(Nodes) ->
     [
-        {Title, {timeout, 120, fun() -> with_sinks(Test, Nodes) end}}
+        {Title, {timeout, 600, fun() -> with_sinks(Test, Nodes) end}}
      || {Title, Test} <- [
             {"a frozen receiver", fun frozen/1},
             {"a slow receiver", fun slow/1},

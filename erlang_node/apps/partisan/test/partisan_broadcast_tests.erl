@@ -221,7 +221,7 @@ nodes_test_() ->
         broadcast_handlers => [partisan_test_broken]
     },
     {setup, fun() -> partisan_test_cluster:start(3, Star) end, fun partisan_test_cluster:stop/1,
-        fun(Nodes) -> {"three nodes", {timeout, 120, fun() -> handlers(Nodes) end}} end}.
+        fun(Nodes) -> {"three nodes", {timeout, 600, fun() -> handlers(Nodes) end}} end}.
 
 handlers([_, A, B] = Nodes) ->
     ok = await(fun() -> lists:all(fun(N) -> call(N, partisan, joined, []) end, Nodes) end),

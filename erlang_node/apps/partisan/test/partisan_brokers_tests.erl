@@ -33,7 +33,7 @@ ranks_move_only_the_keys_of_a_lost_owner_test() ->
 %% then one of the dead comes back just before another. Messages arrive in any order; subscriptions
 %% may be lost.
 every_subscriber_once_test_() ->
-    {timeout, 120, fun() ->
+    {timeout, 600, fun() ->
         ?assert(proper:quickcheck(every_subscriber_once(), [{numtests, 1000}, {to_file, user}]))
     end}.
 

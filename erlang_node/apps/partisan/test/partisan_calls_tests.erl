@@ -15,7 +15,7 @@
 calls_test_() ->
     {setup, fun form/0, fun partisan_test_cluster:stop/1, fun(Nodes) ->
         [
-            {Title, {timeout, 120, fun() -> with_server(Test, Nodes) end}}
+            {Title, {timeout, 600, fun() -> with_server(Test, Nodes) end}}
          || {Title, Test} <- [
                 {"OTP's calls that time out leave nothing behind", fun timed_out/1},
                 {"nor do callers that end", fun ended/1},

@@ -52,7 +52,7 @@ conversation_stays_small_test() ->
     ?assert(partisan_causal:size(A) + partisan_causal:size(B) =< 8).
 
 order_test_() ->
-    {timeout, 60,
+    {timeout, 600,
         ?_assert(proper:quickcheck(prop_order(), [{numtests, 500}, {to_file, user}]))}.
 
 %% On any lossless network, whatever its delivery order, everything is delivered in the end, and

@@ -18,7 +18,7 @@ child_test_() ->
         {setup, fun() -> form(maps:merge(?SETTINGS, Overlay)) end,
             fun partisan_test_cluster:stop/1, fun([_ | Nodes]) ->
                 {inorder, [
-                    {Kind ++ Title, {timeout, 60, fun() -> Test(Nodes) end}}
+                    {Kind ++ Title, {timeout, 600, fun() -> Test(Nodes) end}}
                  || {Title, Test} <- [
                         {"children that do not start", fun refused/1},
                         {"a child ends and is restarted", fun restarted/1},

@@ -25,7 +25,7 @@ nodes_test_() ->
         end,
         fun partisan_test_cluster:stop/1, fun([A, B]) ->
             [
-                {Title, {timeout, 60, fun() -> on_sink(fun() -> Test(A, B) end, B) end}}
+                {Title, {timeout, 600, fun() -> on_sink(fun() -> Test(A, B) end, B) end}}
              || {Title, Test} <- [
                     {"a channel delays what leaves, in order", fun egress/2},
                     {"a channel delays what arrives, in order", fun ingress/2},

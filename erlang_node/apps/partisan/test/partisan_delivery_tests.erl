@@ -18,7 +18,7 @@
 trio_test_() ->
     {setup, fun trio/0, fun partisan_test_cluster:stop/1, fun(Nodes) ->
         [
-            {Title, {timeout, 60, fun() -> partisan_test_sink:on(Nodes, [sink], Test) end}}
+            {Title, {timeout, 600, fun() -> partisan_test_sink:on(Nodes, [sink], Test) end}}
          || {Title, Test} <- [
                 {"the sender learns that its message has arrived", fun learns/1},
                 {"messages that cannot be acknowledged are refused", fun refused/1},

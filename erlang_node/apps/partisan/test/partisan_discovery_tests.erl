@@ -74,7 +74,7 @@ options_test_() ->
 
 nodes_test_() ->
     [
-        {Title, {timeout, 60, fun() -> with_name_server(Test) end}}
+        {Title, {timeout, 600, fun() -> with_name_server(Test) end}}
      || {Title, Test} <- [
             {"nodes find one another by their addresses", fun by_address/1},
             {"nodes find one another by services, and follow them", fun by_service/1},

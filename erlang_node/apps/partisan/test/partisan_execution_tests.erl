@@ -13,7 +13,7 @@
 allowed_test_() ->
     {setup, fun() -> form(3, ?ALLOWED) end, fun partisan_test_cluster:stop/1, fun(Nodes) ->
         [
-            {Title, {timeout, 60, fun() -> Test(Nodes) end}}
+            {Title, {timeout, 600, fun() -> Test(Nodes) end}}
          || {Title, Test} <- [
                 {"the classes of erpc", fun erpc/1},
                 {"the results of rpc", fun rpc/1},
@@ -36,7 +36,7 @@ star_test_() ->
     Star = maps:put(overlay, {client_server, #{servers => [<<"node-1">>]}}, ?ALLOWED),
     {setup, fun() -> form(3, Star) end, fun partisan_test_cluster:stop/1, fun([_, A, B]) ->
         [
-            {"through others: " ++ Title, {timeout, 60, fun() -> Test([A, B, none]) end}}
+            {"through others: " ++ Title, {timeout, 600, fun() -> Test([A, B, none]) end}}
          || {Title, Test} <- [
                 {"erpc", fun erpc/1},
                 {"spawned processes", fun spawn_monitored/1},
@@ -48,7 +48,7 @@ star_test_() ->
 refused_test_() ->
     {setup, fun() -> form(2, #{}) end, fun partisan_test_cluster:stop/1, fun(Nodes) ->
         [
-            {Title, {timeout, 60, fun() -> Test(Nodes) end}}
+            {Title, {timeout, 600, fun() -> Test(Nodes) end}}
          || {Title, Test} <- [
                 {"nothing is executed by default", fun refused/1},
                 {"and nothing decoded", fun undecoded/1}

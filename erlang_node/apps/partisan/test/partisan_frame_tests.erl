@@ -4,7 +4,7 @@
 -include_lib("eunit/include/eunit.hrl").
 
 messages_come_back_equal_test_() ->
-    {timeout, 60, fun messages_come_back_equal/0}.
+    {timeout, 600, fun messages_come_back_equal/0}.
 
 messages_come_back_equal() ->
     ?assert(
@@ -18,7 +18,7 @@ messages_come_back_equal() ->
     ).
 
 sizes_are_those_on_the_wire_test_() ->
-    {timeout, 60, fun sizes_are_those_on_the_wire/0}.
+    {timeout, 600, fun sizes_are_those_on_the_wire/0}.
 
 sizes_are_those_on_the_wire() ->
     ?assert(
@@ -32,7 +32,7 @@ sizes_are_those_on_the_wire() ->
     ).
 
 garbage_is_an_answer_and_never_a_crash_test_() ->
-    {timeout, 60, fun garbage_is_an_answer_and_never_a_crash/0}.
+    {timeout, 600, fun garbage_is_an_answer_and_never_a_crash/0}.
 
 garbage_is_an_answer_and_never_a_crash() ->
     ?assert(
@@ -54,7 +54,10 @@ unknown_kinds_are_skipped_test() ->
     ?assertEqual({error, unknown_frame}, partisan_frame:decode(<<200, "future">>)),
     ?assertEqual({error, unknown_frame}, partisan_frame:decode(<<>>)).
 
-compressed_terms_are_refused_test() ->
+compressed_terms_are_refused_test_() ->
+    {timeout, 600, fun compressed_terms_are_refused/0}.
+
+compressed_terms_are_refused() ->
     Bomb = term_to_binary({sink, binary:copy(<<0>>, 10000000)}, [{compressed, 9}]),
     ?assertEqual({error, undecodable}, partisan_frame:decode(<<1, Bomb/binary>>)).
 

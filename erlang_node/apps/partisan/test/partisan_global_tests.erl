@@ -20,8 +20,8 @@ nodes_test_() ->
     {setup, fun() -> prepared(partisan_test_cluster:start(3, Star)) end,
         fun partisan_test_cluster:stop/1, fun(Nodes) ->
             [
-                {"a partition", {timeout, 120, fun() -> partition(Nodes) end}},
-                {"by via names", {timeout, 120, fun() -> behaviours(Nodes) end}}
+                {"a partition", {timeout, 600, fun() -> partition(Nodes) end}},
+                {"by via names", {timeout, 600, fun() -> behaviours(Nodes) end}}
             ]
         end}.
 

@@ -19,7 +19,7 @@ behind_test_() ->
             })
         end,
         fun partisan_test_cluster:stop/1, fun(Nodes) ->
-            {"a manager with a full mailbox", {timeout, 60, fun() -> full_mailbox(Nodes) end}}
+            {"a manager with a full mailbox", {timeout, 600, fun() -> full_mailbox(Nodes) end}}
         end}.
 
 %% The overlay's connection stays the same for longer than the heartbeat timeout.

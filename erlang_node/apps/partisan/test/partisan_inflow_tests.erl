@@ -16,7 +16,7 @@
 
 properties_test_() ->
     [
-        {timeout, 60, ?_assert(proper:quickcheck(Property, [{numtests, 500}, {to_file, user}]))}
+        {timeout, 600, ?_assert(proper:quickcheck(Property, [{numtests, 500}, {to_file, user}]))}
      || Property <- [prop_bounded(), prop_never_stops()]
     ].
 
@@ -92,7 +92,7 @@ frame_size() ->
 
 never_stopped_test_() ->
     {setup, fun() -> partisan_test_cluster:start(2, #{}) end, fun partisan_test_cluster:stop/1,
-        fun(Nodes) -> {timeout, 60, fun() -> never_stopped(Nodes) end} end}.
+        fun(Nodes) -> {timeout, 600, fun() -> never_stopped(Nodes) end} end}.
 
 %% One message at a time, so that the receiver has always kept up: its socket never stops.
 never_stopped([A, B]) ->

@@ -14,7 +14,7 @@
 mesh_test_() ->
     {setup, fun mesh/0, fun partisan_test_cluster:stop/1, fun([A, B, _] = Nodes) ->
         [
-            {Title, {timeout, 60, fun() -> with_sinks(Test, A, B) end}}
+            {Title, {timeout, 600, fun() -> with_sinks(Test, A, B) end}}
          || {Title, Test} <- [
                 {"nothing is injected by default", fun off/2},
                 {"a drop, of one occurrence", fun drop/2},
@@ -33,7 +33,7 @@ mesh_test_() ->
             ]
         ] ++
             [
-                {Title, {timeout, 60, fun() -> Test(Nodes) end}}
+                {Title, {timeout, 600, fun() -> Test(Nodes) end}}
              || {Title, Test} <- [
                     {"heartbeats notice a partition set at one end", fun partition/1},
                     {"a restart of the runtime ends them", fun restart/1},
@@ -49,8 +49,8 @@ star_test_() ->
     {setup, fun() -> form(Star) end, fun partisan_test_cluster:stop/1, fun(Nodes) ->
         [
             {"a relayed message is subject to the rules of its sender, once",
-                {timeout, 60, fun() -> relayed(Nodes) end}},
-            {"a partition stops what passes through", {timeout, 60, fun() -> passing(Nodes) end}}
+                {timeout, 600, fun() -> relayed(Nodes) end}},
+            {"a partition stops what passes through", {timeout, 600, fun() -> passing(Nodes) end}}
         ]
     end}.
 

@@ -117,7 +117,7 @@ lane_test_() ->
         end,
         fun partisan_test_cluster:stop/1, fun([A, B]) ->
             [
-                {Title, {timeout, 60, fun() -> on(A, B, Function) end}}
+                {Title, {timeout, 600, fun() -> on(A, B, Function) end}}
              || {Title, Function} <- [
                     {"a waiting sender uses no processor time", wait_idly},
                     {"a large message gets in among small ones", starve},
@@ -127,7 +127,7 @@ lane_test_() ->
                 ]
             ] ++ [
                 {"connections answer system messages",
-                    {timeout, 60, fun() -> ok = call(A, ?MODULE, system_messages, []) end}}
+                    {timeout, 600, fun() -> ok = call(A, ?MODULE, system_messages, []) end}}
             ]
         end}.
 

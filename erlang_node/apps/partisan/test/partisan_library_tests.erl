@@ -7,7 +7,7 @@
 -define(TIMEOUT_MS, 60000).
 
 two_nodes_test_() ->
-    {timeout, 120, fun two_nodes/0}.
+    {timeout, 600, fun two_nodes/0}.
 
 two_nodes() ->
     with_directory(fun(Directory) ->
@@ -26,7 +26,7 @@ two_nodes() ->
     end).
 
 upstream_test_() ->
-    {timeout, 120, fun upstream/0}.
+    {timeout, 600, fun upstream/0}.
 
 %% In the form of upstream Partisan.
 upstream() ->
@@ -49,7 +49,7 @@ upstream() ->
     end).
 
 errors_test_() ->
-    {timeout, 120, fun errors/0}.
+    {timeout, 600, fun errors/0}.
 
 errors() ->
     with_directory(fun(Directory) ->

@@ -51,9 +51,9 @@ alone_test_() ->
         fun partisan_test_cluster:stop/1, fun([A, _] = Nodes) ->
             [
                 {"accepted connections are probed as those that are dialled",
-                    {timeout, 60, fun() -> probed(Nodes) end}},
+                    {timeout, 600, fun() -> probed(Nodes) end}},
                 {"a connection costs as much among thousands as among few",
-                    {timeout, 60, fun() ->
+                    {timeout, 600, fun() ->
                         Few = call(A, ?MODULE, cost, [0, 10]),
                         Many = call(A, ?MODULE, cost, [10, 4000]),
                         ?assert(Many < 4 * Few)

@@ -14,7 +14,7 @@ unauthenticated_test_() ->
         end,
         fun partisan_test_cluster:stop/1, fun([Node]) ->
             [
-                {Title, {timeout, 60, fun() -> Test(Node) end}}
+                {Title, {timeout, 600, fun() -> Test(Node) end}}
              || {Title, Test} <- [
                     {"garbage is refused", fun garbage/1},
                     {"an oversized message is refused unread", fun oversize/1},
@@ -29,7 +29,7 @@ unauthenticated_test_() ->
 
 failures_test_() ->
     [
-        {Title, {timeout, 60, fun() -> with_nodes(Count, Overrides, Test) end}}
+        {Title, {timeout, 600, fun() -> with_nodes(Count, Overrides, Test) end}}
      || {Title, Count, Overrides, Test} <- [
             {"a killed peer is noticed, and its next incarnation too", 2, #{}, fun killed/1},
             {"a frozen peer is noticed by its silence", 2,

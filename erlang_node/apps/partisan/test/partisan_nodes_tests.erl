@@ -19,7 +19,7 @@ nodes_test_() ->
     {setup, fun() -> partisan_test_cluster:start_connected(3, ?SETTINGS) end,
         fun partisan_test_cluster:stop/1, fun(Nodes) ->
             [
-                {Title, {timeout, 60, fun() -> Test(Nodes) end}}
+                {Title, {timeout, 600, fun() -> Test(Nodes) end}}
              || {Title, Test} <- [
                     {"names of nodes", fun names/1},
                     {"connections", fun connections/1},
@@ -36,10 +36,10 @@ nodes_test_() ->
         end}.
 
 joining_test_() ->
-    {"a node joins and waits for it", {timeout, 60, fun joining/0}}.
+    {"a node joins and waits for it", {timeout, 600, fun joining/0}}.
 
 seeds_test_() ->
-    {"a seed that does not answer is logged, once", {timeout, 60, fun unreachable_seed/0}}.
+    {"a seed that does not answer is logged, once", {timeout, 600, fun unreachable_seed/0}}.
 
 names([A, B, C]) ->
     Others = lists:sort([name(B), name(C)]),

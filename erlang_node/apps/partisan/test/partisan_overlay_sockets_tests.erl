@@ -11,7 +11,7 @@ forms_and_delivers_test_() ->
     [
         {
             atom_to_list(Kind),
-            {timeout, 60, fun() -> with_nodes(Overlay, fun forms_and_delivers/1) end}
+            {timeout, 600, fun() -> with_nodes(Overlay, fun forms_and_delivers/1) end}
         }
      || {Kind, _} = Overlay <- [
             {xbot, #{active_max => 3, active_min => 2}},
@@ -24,7 +24,7 @@ forms_and_delivers_test_() ->
 
 xbot_measures_test_() ->
     {"X-BOT measures its neighbours",
-        {timeout, 60, fun() ->
+        {timeout, 600, fun() ->
             Fast = #{active_max => 3, active_min => 2, optimisation_interval => 200},
             with_nodes({xbot, Fast}, fun(Nodes) ->
                 await(fun() -> lists:all(fun has_measured/1, Nodes) end)

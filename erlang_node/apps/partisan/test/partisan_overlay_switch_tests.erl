@@ -10,7 +10,7 @@
 
 every_pair_test_() ->
     [
-        {lists:concat([From, " to ", To]), {timeout, 60, ?_test(moves(From, To))}}
+        {lists:concat([From, " to ", To]), {timeout, 600, ?_test(moves(From, To))}}
      || From <- kinds(), To <- kinds(), From =/= To
     ].
 
@@ -26,7 +26,10 @@ same_overlay_test() ->
     Switched = simulator:switch(1, {hyparview, #{}}, Sim),
     ?assertEqual(simulator:links(Sim), simulator:links(Switched)).
 
-there_and_back_test() ->
+there_and_back_test_() ->
+    {timeout, 600, fun there_and_back/0}.
+
+there_and_back() ->
     Sim = lists:foldl(
         fun(Spec, S) -> moved(S, Spec) end,
         whole(spec(full_mesh)),
@@ -36,7 +39,7 @@ there_and_back_test() ->
     ?assertEqual(?NODES * (?NODES - 1), lists:sum(Degrees)).
 
 faults_test_() ->
-    {timeout, 120,
+    {timeout, 600,
         ?_assert(proper:quickcheck(prop_faults(), [{numtests, 40}, {to_file, user}, noshrink]))}.
 
 %% Nodes crash and start while the cluster keeps moving: once it is quiet, all nodes run the last

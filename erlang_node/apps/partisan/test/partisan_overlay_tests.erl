@@ -27,7 +27,7 @@
 
 history_test_() ->
     [
-        {atom_to_list(Kind), {timeout, 120, ?_assert(check(prop_history(Kind), Runs))}}
+        {atom_to_list(Kind), {timeout, 600, ?_assert(check(prop_history(Kind), Runs))}}
      || {Kind, Runs} <- [
             {hyparview, 150},
             {full_mesh, 60},
@@ -44,7 +44,7 @@ history_test_() ->
 
 repair_test_() ->
     [
-        {"repair: " ++ atom_to_list(Kind), {timeout, 120, ?_assert(check(prop_repair(Kind), 20))}}
+        {"repair: " ++ atom_to_list(Kind), {timeout, 600, ?_assert(check(prop_repair(Kind), 20))}}
      || Kind <- ?KINDS -- [static]
     ].
 
@@ -72,7 +72,7 @@ dissolve(Kind) ->
 storm_test_() ->
     % The published implementation ended here with 5, 14 and 10 components.
     {"64 nodes joining at once over one seed become one symmetric component, 20 times out of 20",
-        {timeout, 120, [
+        {timeout, 600, [
             ?_test(begin
                 Sim = simulator:run(30000, started(64, sim(hyparview, #{}, 1, Seed))),
                 Links = simulator:links(Sim),
@@ -82,7 +82,10 @@ storm_test_() ->
          || Seed <- lists:seq(1, 20)
         ]}}.
 
-mesh_cost_test() ->
+mesh_cost_test_() ->
+    {timeout, 600, fun mesh_cost/0}.
+
+mesh_cost() ->
     % A hello per link and direction, a list per joiner and logarithmically many comparisons.
     Messages = fun(N) ->
         Sim = simulator:run(10000, started(N, sim(full_mesh, #{}, 3, 7))),
@@ -159,7 +162,10 @@ clients_spread_test() ->
     Degrees = [length(To) || {N, To} <- maps:to_list(simulator:links(Sim)), N =< 4],
     ?assert(lists:max(Degrees) =< 2 * lists:min(Degrees)).
 
-every_member_is_found_test() ->
+every_member_is_found_test_() ->
+    {timeout, 600, fun every_member_is_found/0}.
+
+every_member_is_found() ->
     lists:foreach(
         fun(Kind) ->
             Sim0 = simulator:run(30000, started(40, sim(Kind, parameters(Kind), 3, 11))),
@@ -209,7 +215,10 @@ route_heals_test() ->
     Sim3 = simulator:run(5000, simulator:find_route(40, To, Sim2)),
     ?assertMatch({ok, _}, simulator:route(40, To, Sim3)).
 
-scamp_views_shrink_when_members_leave_test() ->
+scamp_views_shrink_when_members_leave_test_() ->
+    {timeout, 600, fun scamp_views_shrink_when_members_leave/0}.
+
+scamp_views_shrink_when_members_leave() ->
     % The leavers' places are given to others or given up: none of their names remain.
     Sim0 = simulator:run(20000, started(60, sim(scamp_v2, #{}, 3, 5))),
     Degree = fun(Sim) ->

@@ -11,7 +11,7 @@
 
 examples_test_() ->
     {setup, fun start/0, fun partisan_test_cluster:stop/1, fun([Node | Others]) ->
-        {"the examples of docs/own-overlay.md", {timeout, 120, fun() -> examples(Node, Others) end}}
+        {"the examples of docs/own-overlay.md", {timeout, 600, fun() -> examples(Node, Others) end}}
     end}.
 
 examples(#{self := #{host := Ip}} = Node, [#{self := Seed} | _] = Others) ->
@@ -57,7 +57,7 @@ module_without_callbacks_is_refused_test() ->
 
 history_test_() ->
     {"the ring closes after any history",
-        {timeout, 120, fun() ->
+        {timeout, 600, fun() ->
             {[Source], _} = partisan_test_page:blocks("own-overlay.md"),
             ok = partisan_test_page:load(Source),
             ?assert(proper:quickcheck(prop_ring(), [{numtests, 50}, {to_file, user}, noshrink]))

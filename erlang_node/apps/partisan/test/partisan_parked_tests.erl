@@ -29,9 +29,9 @@ neighbours_test_() ->
                 {"nor if the senders of those wait for room",
                     {timeout, 240, fun() -> in_order(5, 0, Source, Target) end}},
                 {"every message is kept behind others to its neighbour",
-                    {timeout, 60, fun() -> neighbour(Source, Target) end}},
+                    {timeout, 600, fun() -> neighbour(Source, Target) end}},
                 {"senders go on without the process that kept their messages",
-                    {timeout, 120, fun() -> ok = call(Source, ?MODULE, killed, []) end}}
+                    {timeout, 600, fun() -> ok = call(Source, ?MODULE, killed, []) end}}
             ]
         end}.
 
@@ -39,7 +39,7 @@ star_test_() ->
     {setup, fun() -> cluster(3, {client_server, #{servers => [<<"node-1">>]}}) end,
         fun partisan_test_cluster:stop/1, fun([Server, Source, Target]) ->
             {"every message is kept behind others to its member, but relayed past them to others",
-                {timeout, 60, fun() -> relayed(Server, Source, Target) end}}
+                {timeout, 600, fun() -> relayed(Server, Source, Target) end}}
         end}.
 
 %% Senders pause between messages, in milliseconds: those that do not soon wait for room; those that

@@ -9,7 +9,7 @@
 
 service_test_() ->
     {setup, fun() -> ?T:start(2, #{seeds => []}) end, fun ?T:stop/1, fun(Nodes) ->
-        {"two nodes", {timeout, 60, fun() -> service(Nodes) end}}
+        {"two nodes", {timeout, 600, fun() -> service(Nodes) end}}
     end}.
 
 service([A, #{self := #{host := Host, port := Port}} = B]) ->

@@ -12,7 +12,7 @@
 %% Changes of three replicas with messages lost, repeated and out of order; then every one hears of
 %% every other.
 converges_test_() ->
-    {timeout, 60, ?_assert(proper:quickcheck(converges(), [{numtests, 200}, {to_file, user}]))}.
+    {timeout, 600, ?_assert(proper:quickcheck(converges(), [{numtests, 200}, {to_file, user}]))}.
 
 converges() ->
     Node = oneof([<<"a">>, <<"b">>, <<"c">>]),
@@ -86,7 +86,7 @@ nodes_test_() ->
         overlay => {client_server, #{servers => [<<"node-1">>]}}, heartbeat_interval => 500
     },
     {setup, fun() -> partisan_test_cluster:start(3, Star) end, fun partisan_test_cluster:stop/1,
-        fun(Nodes) -> {"three nodes", {timeout, 90, fun() -> groups(Nodes) end}} end}.
+        fun(Nodes) -> {"three nodes", {timeout, 600, fun() -> groups(Nodes) end}} end}.
 
 groups([_, A, B] = Nodes) ->
     ok = await(fun() -> lists:all(fun(N) -> call(N, partisan, joined, []) end, Nodes) end),

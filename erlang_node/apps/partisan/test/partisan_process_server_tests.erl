@@ -13,7 +13,7 @@
 server_test_() ->
     {setup, fun form/0, fun partisan_test_cluster:stop/1, fun(Nodes) ->
         [
-            {Title, {timeout, 60, fun() -> Test(Nodes) end}}
+            {Title, {timeout, 600, fun() -> Test(Nodes) end}}
          || {Title, Test} <- [
                 {"its options", fun options/1},
                 {"a message to another node", fun message/1},

@@ -15,7 +15,7 @@
 cluster_test_() ->
     {setup, fun cluster/0, fun partisan_test_cluster:stop/1, fun(Nodes) ->
         [
-            {Title, {timeout, 90, fun() -> Test(Nodes) end}}
+            {Title, {timeout, 600, fun() -> Test(Nodes) end}}
          || {Title, Test} <- [
                 {"links to brokers only", fun links/1},
                 {"a message reaches an inbox without a search", fun inboxes/1},

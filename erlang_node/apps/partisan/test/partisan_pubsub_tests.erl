@@ -15,7 +15,7 @@
 trio_test_() ->
     {setup, fun trio/0, fun partisan_test_cluster:stop/1, fun(Nodes) ->
         [
-            {Title, {timeout, 120, fun() -> Test(Nodes) end}}
+            {Title, {timeout, 600, fun() -> Test(Nodes) end}}
          || {Title, Test} <- [
                 {"an oversized broadcast is refused", fun broadcast/1},
                 {"an oversized message is refused, and no subscriber is lost", fun publish/1},

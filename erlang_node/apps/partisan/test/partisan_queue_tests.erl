@@ -33,7 +33,7 @@ a_sealed_queue_takes_nothing_and_keeps_its_account_test() ->
     ?assertEqual(sealed, partisan_queue:reserve(Queue, 1)).
 
 the_bound_holds_whatever_comes_test_() ->
-    {timeout, 60, fun the_bound_holds_whatever_comes/0}.
+    {timeout, 600, fun the_bound_holds_whatever_comes/0}.
 
 the_bound_holds_whatever_comes() ->
     ?assert(

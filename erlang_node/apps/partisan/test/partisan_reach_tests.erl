@@ -19,7 +19,7 @@
 mesh_test_() ->
     {setup, fun() -> form(#{}) end, fun partisan_test_cluster:stop/1, fun(Nodes) ->
         [
-            {Title, {timeout, 60, fun() -> Test(Nodes) end}}
+            {Title, {timeout, 600, fun() -> Test(Nodes) end}}
          || {Title, Test} <- [
                 {"the emulator cannot be stopped", fun stopping/1},
                 {"OTP's and the runtime's names are not offered", fun system/1},
@@ -41,7 +41,7 @@ mesh_test_() ->
 star_test_() ->
     Star = #{overlay => {client_server, #{servers => [<<"node-1">>]}}},
     {setup, fun() -> form(Star) end, fun partisan_test_cluster:stop/1, fun([_, A, B]) ->
-        {"relayed as well", {timeout, 60, fun() ->
+        {"relayed as well", {timeout, 600, fun() ->
             ok = stop_by(A, B, #{}),
             ok = stop_by(A, B, #{ack => true}),
             works(A, B)
@@ -56,20 +56,20 @@ settings_test_() ->
     },
     {setup, fun() -> form(Settings) end, fun partisan_test_cluster:stop/1, fun([A, B, _]) ->
         [
-            {"only the names of the setting", {timeout, 60, fun() ->
+            {"only the names of the setting", {timeout, 600, fun() ->
                 ok = call(B, partisan_test_sink, start, [hidden]),
                 ok = call(B, partisan_test_sink, start, [other]),
                 ?assertEqual({error, unreachable}, call(B, partisan_reach, find, [hidden])),
                 ?assertEqual({error, unreachable}, call(B, partisan_reach, find, [other])),
                 works(A, B)
             end}},
-            {"messages but no calls", {timeout, 60, fun() ->
+            {"messages but no calls", {timeout, 600, fun() ->
                 {ok, _} = call(B, partisan_test_server, start, [server]),
                 ok = call(A, partisan, forward, [name(B), server, hello, #{ack => true}]),
                 ?assertEqual([hello], call(B, gen_server, call, [server, seen])),
                 ?assertMatch({noproc, _}, exit_of(A, [{server, name(B)}, seen]))
             end}},
-            {"only the modules of the setting", {timeout, 60, fun() ->
+            {"only the modules of the setting", {timeout, 600, fun() ->
                 ?assertEqual(6, call(A, partisan, execute, [name(B), lists, sum, [[1, 2, 3]]])),
                 ?assertEqual(6, call(B, partisan, execute, [name(B), lists, sum, [[1, 2, 3]]])),
                 ?assertMatch({function_clause, _}, refusal(A, B, lists, sum, [none])),

@@ -10,7 +10,7 @@
 
 properties_test_() ->
     [
-        {Title, {timeout, 60, ?_assert(proper:quickcheck(Property, Options))}}
+        {Title, {timeout, 600, ?_assert(proper:quickcheck(Property, Options))}}
      || Options <- [[{numtests, 300}, {to_file, user}]],
         {Title, Property} <- [
             {"with loss of nodes and partitions", settles()}, {"without", grants_once()}

@@ -15,23 +15,25 @@
 star_test_() ->
     {setup, fun() -> cluster(3, fun star/1) end, fun partisan_test_cluster:stop/1, fun(Nodes) ->
         [
-            {"the first messages stay in order", {timeout, 60, fun() -> first(Nodes) end}},
+            {"the first messages stay in order", {timeout, 600, fun() -> first(Nodes) end}},
             {"a client reaches a client through the server",
-                {timeout, 60, fun() -> through_the_server(Nodes) end}},
+                {timeout, 600, fun() -> through_the_server(Nodes) end}},
             {"messages of one key stay in order on the way",
-                {timeout, 60, fun() -> in_order(Nodes) end}},
-            {"no route to an absent node is found", {timeout, 60, fun() -> absent_node(Nodes) end}},
-            {"neighbours only", {timeout, 60, fun() -> neighbours_only(Nodes) end}},
-            {"a message takes at most its number of hops", {timeout, 60, fun() -> hops(Nodes) end}},
+                {timeout, 600, fun() -> in_order(Nodes) end}},
+            {"no route to an absent node is found",
+                {timeout, 600, fun() -> absent_node(Nodes) end}},
+            {"neighbours only", {timeout, 600, fun() -> neighbours_only(Nodes) end}},
+            {"a message takes at most its number of hops",
+                {timeout, 600, fun() -> hops(Nodes) end}},
             {"a frozen client does not delay messages to others",
-                {timeout, 60, fun() -> frozen_client(Nodes) end}}
+                {timeout, 600, fun() -> frozen_client(Nodes) end}}
         ]
     end}.
 
 %% Partial views smaller than the cluster: every pair still exchanges a message.
 partial_views_test_() ->
     {setup, fun() -> cluster(8, fun partial/1) end, fun partisan_test_cluster:stop/1, fun(Nodes) ->
-        {"every pair of a partial view", {timeout, 120, fun() -> every_pair(Nodes) end}}
+        {"every pair of a partial view", {timeout, 600, fun() -> every_pair(Nodes) end}}
     end}.
 
 %% They are sent while the route is searched for, and afterwards.

@@ -14,7 +14,7 @@
 pair_test_() ->
     {setup, fun pair/0, fun partisan_test_cluster:stop/1, fun(Nodes) ->
         [
-            {Title, {timeout, 120, fun() -> Test(Nodes) end}}
+            {Title, {timeout, 600, fun() -> Test(Nodes) end}}
          || {Title, Test} <- [
                 {"restarted by its supervisor", fun(Pair) -> restarted(Pair, fun crash/1) end},
                 {"stopped and started", fun(Pair) -> restarted(Pair, fun stop_and_start/1) end},

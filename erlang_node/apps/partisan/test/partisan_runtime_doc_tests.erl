@@ -7,7 +7,7 @@
 
 examples_test_() ->
     {setup, fun start/0, fun partisan_test_cluster:stop/1, fun([Node | Others]) ->
-        {"the examples of docs/runtime.md", {timeout, 120, fun() -> examples(Node, Others) end}}
+        {"the examples of docs/runtime.md", {timeout, 600, fun() -> examples(Node, Others) end}}
     end}.
 
 examples(#{self := #{host := Ip}} = Node, [#{self := Seed} | _] = Others) ->

@@ -13,7 +13,7 @@ spawned_test_() ->
     {setup, fun() -> partisan_test_cluster:start_connected(2, Settings) end,
         fun partisan_test_cluster:stop/1, fun(Nodes) ->
             [
-                {Title, {timeout, 60, fun() -> Test(Nodes) end}}
+                {Title, {timeout, 600, fun() -> Test(Nodes) end}}
              || {Title, Test} <- [
                     {"options reach the process", fun options/1},
                     {"an abandoned request ends the link", fun abandoned/1},

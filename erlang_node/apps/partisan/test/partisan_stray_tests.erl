@@ -19,11 +19,11 @@
 ]).
 
 stray_test_() ->
-    {timeout, 120, {setup, fun form/0, fun partisan_test_cluster:stop/1, fun(Nodes) ->
+    {timeout, 600, {setup, fun form/0, fun partisan_test_cluster:stop/1, fun(Nodes) ->
         [
-            {"from this node", {timeout, 60, fun() -> from_here(Nodes) end}},
-            {"from another node", {timeout, 60, fun() -> from_elsewhere(Nodes) end}},
-            {"invalid messages of a faulty member", {timeout, 60, fun() -> made_up(Nodes) end}}
+            {"from this node", {timeout, 600, fun() -> from_here(Nodes) end}},
+            {"from another node", {timeout, 600, fun() -> from_elsewhere(Nodes) end}},
+            {"invalid messages of a faulty member", {timeout, 600, fun() -> made_up(Nodes) end}}
         ]
     end}}.
 

@@ -12,12 +12,13 @@ switch_test_() ->
     {setup, fun cluster/0, fun partisan_test_cluster:stop/1, fun(Nodes) ->
         [
             {"an invalid change is refused, and nothing is changed",
-                {timeout, 60, fun() -> refused(Nodes) end}},
-            {"other lanes, and every key stays in order", {timeout, 60, fun() -> lanes(Nodes) end}},
+                {timeout, 600, fun() -> refused(Nodes) end}},
+            {"other lanes, and every key stays in order",
+                {timeout, 600, fun() -> lanes(Nodes) end}},
             {"other lanes while the receiver is slow",
-                {timeout, 60, fun() -> lanes_to_the_slow(Nodes) end}},
+                {timeout, 600, fun() -> lanes_to_the_slow(Nodes) end}},
             {"a restarted manager has the settings of the one before",
-                {timeout, 60, fun() -> restarted_manager(Nodes) end}},
+                {timeout, 600, fun() -> restarted_manager(Nodes) end}},
             {"from overlay to overlay without loss of acknowledged messages",
                 {timeout, 240, fun() -> under_load(Nodes) end}}
         ]

@@ -20,11 +20,11 @@ unauthenticated_test_() ->
         [
             [
                 {"refused: " ++ atom_to_list(Reason) ++ ", " ++ Title,
-                    {timeout, 90, fun() -> is_refused(Reason, attempt(Who), Node) end}}
+                    {timeout, 600, fun() -> is_refused(Reason, attempt(Who), Node) end}}
              || {Reason, Title, Who} <- attempts(Setup)
             ],
             [
-                {Title, {timeout, 90, Test}}
+                {Title, {timeout, 600, Test}}
              || {Title, Test} <- [
                     {"an endless handshake ends in time", fun() -> slow(Node) end},
                     {"a flood is bounded, and members still get in", fun() -> flood(Setup) end},
@@ -39,7 +39,7 @@ unauthenticated_test_() ->
 %% Two nodes, whose certificates change.
 pair_test_() ->
     [
-        {Title, {timeout, 60, fun() -> with_files(Test) end}}
+        {Title, {timeout, 600, fun() -> with_files(Test) end}}
      || {Title, Test} <- [
             {"a node without TLS and one with it", fun mixed/1},
             {"authority and certificates are replaced while the nodes run", fun rotation/1},

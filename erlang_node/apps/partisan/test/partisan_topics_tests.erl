@@ -8,7 +8,7 @@
 
 %% Nodes in a connected graph; messages arrive in any order, and some subscriptions are lost.
 exactly_the_subscribers_test_() ->
-    {timeout, 120, fun() ->
+    {timeout, 600, fun() ->
         ?assert(proper:quickcheck(exactly_the_subscribers(), [{numtests, 300}, {to_file, user}]))
     end}.
 
@@ -68,7 +68,7 @@ a_second_copy_is_dropped_test() ->
 %% On real sockets, in views smaller than the cluster.
 cluster_test_() ->
     {setup, fun cluster/0, fun partisan_test_cluster:stop/1, fun(Nodes) ->
-        {"topics on real nodes", {timeout, 120, fun() -> on_nodes(Nodes) end}}
+        {"topics on real nodes", {timeout, 600, fun() -> on_nodes(Nodes) end}}
     end}.
 
 cluster() ->

@@ -30,7 +30,7 @@ pair_over_tls_test_() ->
 
 exchanges([A, B]) ->
     [
-        {Title, {timeout, 60, fun() -> with_sinks(Test, A, B) end}}
+        {Title, {timeout, 600, fun() -> with_sinks(Test, A, B) end}}
      || {Title, Test} <- [
             {"messages arrive on every channel", fun every_channel/2},
             {"the traffic to each peer is that of its lanes", fun by_peer/2},

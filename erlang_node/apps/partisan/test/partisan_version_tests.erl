@@ -8,7 +8,7 @@
 -import(partisan_test_cluster, [call/4, name/1, await/1]).
 
 -define(PORT, 7946).
--define(TIMEOUT, 10000).
+-define(TIMEOUT, 60000).
 -define(VERSION_1_NONCE, <<0:256>>).
 
 %% Equations.
@@ -26,7 +26,7 @@ agreed_test_() ->
     ].
 
 both_agree_test_() ->
-    {timeout, 60, ?_assert(proper:quickcheck(prop_both_agree(), [{to_file, user}]))}.
+    {timeout, 600, ?_assert(proper:quickcheck(prop_both_agree(), [{to_file, user}]))}.
 
 %% Both sides choose the same version, which both support, or none if there is none.
 prop_both_agree() ->
@@ -39,7 +39,7 @@ prop_both_agree() ->
 
 %% Any offer is read back; random bytes are the nonce of version 1.
 nonce_test_() ->
-    {timeout, 60, ?_assert(proper:quickcheck(
+    {timeout, 600, ?_assert(proper:quickcheck(
         ?FORALL({Offer, Random}, {offer(), binary(32)},
             partisan_version:offer(partisan_version:nonce(Offer)) =:= Offer andalso
                 partisan_version:offer(Random) =:= {1, 1}),
@@ -114,7 +114,7 @@ accept_test_() ->
         end,
         fun partisan_test_cluster:stop/1, fun(Nodes) ->
             [
-                {Title, {timeout, 60, fun() -> Test(Nodes) end}}
+                {Title, {timeout, 600, fun() -> Test(Nodes) end}}
              || {Title, Test} <- [
                     {"a dialler of version 1", fun version_1/1},
                     {"a dialler of a later version that supports ours", fun later/1},

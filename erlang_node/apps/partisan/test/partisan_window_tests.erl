@@ -15,7 +15,8 @@ bounded_test() ->
     ?assertNot(partisan_window:seen(100001, Window)).
 
 as_a_set_test_() ->
-    {timeout, 60, ?_assert(proper:quickcheck(prop_as_a_set(), [{numtests, 300}, {to_file, user}]))}.
+    Options = [{numtests, 300}, {to_file, user}],
+    {timeout, 600, ?_assert(proper:quickcheck(prop_as_a_set(), Options))}.
 
 prop_as_a_set() ->
     ?FORALL(

@@ -14,12 +14,12 @@ protocols_test_() ->
     {one_of, Protocols, _} = maps:get(protocol, protocol_workload:parameters()),
     {setup, fun form/0, fun release/1, fun({Nodes, Dir}) ->
         [
-            {atom_to_list(Protocol), {timeout, 60, fun() -> finishes(Protocol, Nodes, Dir) end}}
+            {atom_to_list(Protocol), {timeout, 600, fun() -> finishes(Protocol, Nodes, Dir) end}}
          || Protocol <- Protocols -- [rumor_mongering]
         ] ++
             [
-                {"rumors spread", {timeout, 60, fun() -> spreads(Nodes, Dir) end}},
-                {"a restarted node continues", {timeout, 60, fun() -> restarted(Nodes, Dir) end}}
+                {"rumors spread", {timeout, 600, fun() -> spreads(Nodes, Dir) end}},
+                {"a restarted node continues", {timeout, 600, fun() -> restarted(Nodes, Dir) end}}
             ]
     end}.
 

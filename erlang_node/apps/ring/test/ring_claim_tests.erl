@@ -5,7 +5,7 @@
 
 %% Every ring of 3 to 256 members with 768 partitions, each from the one before.
 joins_test_() ->
-    {timeout, 60, fun() ->
+    {timeout, 600, fun() ->
         Last = lists:foldl(
             fun(Members, Before) ->
                 Owners = ring_claim:join(Members - 1, 3, Before),
@@ -31,7 +31,7 @@ doubling_moves_half_and_halving_restores_test() ->
 
 %% Few partitions for each of few members: the hardest to space.
 smallest_rings_test_() ->
-    {timeout, 60, [
+    {timeout, 600, [
         ?_assert(is_spaced(N, ring_claim:owners(N * Rows, N, Members)))
      || {N, Rows} <- [{3, 4}, {3, 28}, {4, 12}, {5, 6}, {5, 13}, {5, 16}],
         Members <- lists:seq(N, N * Rows)
@@ -39,7 +39,7 @@ smallest_rings_test_() ->
 
 %% Other numbers of partitions and replicas, up to one partition for each member.
 any_ring_test_() ->
-    {timeout, 60, ?_assert(proper:quickcheck(prop_ring(), [quiet, {numtests, 150}]))}.
+    {timeout, 600, ?_assert(proper:quickcheck(prop_ring(), [quiet, {numtests, 150}]))}.
 
 prop_ring() ->
     ?FORALL(

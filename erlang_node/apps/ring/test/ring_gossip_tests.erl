@@ -5,7 +5,7 @@
 
 %% Whatever two nodes know, one comparison ends with both knowing all of it, and with equal digests.
 comparison_test_() ->
-    {timeout, 60, ?_assert(proper:quickcheck(prop_comparison(), [quiet, {numtests, 200}]))}.
+    {timeout, 600, ?_assert(proper:quickcheck(prop_comparison(), [quiet, {numtests, 200}]))}.
 
 prop_comparison() ->
     ?FORALL(

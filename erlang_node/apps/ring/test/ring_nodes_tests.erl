@@ -13,7 +13,7 @@
 -define(CLIENTS, 8).
 
 echo_and_store_test_() ->
-    {timeout, 60, fun() ->
+    {timeout, 600, fun() ->
         Nodes = start(3),
         try
             [First, Second, Third] = Nodes,
@@ -35,7 +35,7 @@ echo_and_store_test_() ->
 
 %% The code of docs/ring-service.md, and then another member joins.
 page_test_() ->
-    {timeout, 60, fun() ->
+    {timeout, 600, fun() ->
         [First, Second] = Nodes = start(2),
         try
             {[_Module], [Start, Plan, Calls]} = partisan_test_page:blocks("ring-service.md"),
@@ -68,7 +68,7 @@ load_page() ->
 %% Three nodes grow to four and shrink again under load; each time a node is killed while indexes
 %% move: one that gives them and coordinates requests, then one that gets them.
 growth_test_() ->
-    {timeout, 120, fun() ->
+    {timeout, 600, fun() ->
         Nodes = start(4),
         try
             {Ends, Requests} = grow_and_shrink(Nodes),
@@ -113,7 +113,7 @@ replaced(#{net := Net, configuration := Configuration} = Node, Load) ->
 %% With a quorum of all three replicas, a node that is lost leaves writes to stand-ins; when it is
 %% back it has them.
 sloppy_test_() ->
-    {timeout, 120, fun() ->
+    {timeout, 600, fun() ->
         [First, Second, Third, Fourth] = Nodes = start(4),
         try
             {ok, 1} = plan(First, Nodes, #{}),

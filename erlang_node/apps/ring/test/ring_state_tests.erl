@@ -5,7 +5,7 @@
 
 laws_test_() ->
     [
-        {Law, {timeout, 60, ?_assert(lasp_lattice_tests:check(Property))}}
+        {Law, {timeout, 600, ?_assert(lasp_lattice_tests:check(Property))}}
      || {Law, Property} <- lasp_lattice_tests:laws(ring_state, state())
     ].
 

@@ -7,7 +7,7 @@
 each_way_to_synchronise_test_() ->
     [
         {atom_to_list(Mode),
-            {timeout, 60,
+            {timeout, 600,
                 ?_test(begin
                     {ok, #{moments := Moments, run := Run}} = run(#{mode => Mode}),
                     #{value := Value, threshold := 160, running_seconds := Seconds} = Run,
@@ -27,7 +27,7 @@ each_way_to_synchronise_test_() ->
 each_overlay_test_() ->
     [
         {atom_to_list(Kind),
-            {timeout, 60,
+            {timeout, 600,
                 ?_test(begin
                     {ok, Result} = run(#{overlay => Overlay}),
                     #{degree_mean := Mean, join_seconds_most := Most, nodes := 8} = Result,
@@ -62,7 +62,7 @@ without_a_workload_test() ->
     ?assert(at(Rested) - at(Whole) >= 60).
 
 same_seed_same_result_test_() ->
-    {timeout, 60,
+    {timeout, 600,
         ?_test(begin
             ?assertEqual(run(#{}), run(#{})),
             ?assertNotEqual(run(#{}), run(#{seed => 2}))

@@ -123,7 +123,10 @@ configuration(Model) ->
     }.
 
 %% Nothing is left to correct in the last one, with all faults.
-the_last_model_finds_nothing_test() ->
+the_last_model_finds_nothing_test_() ->
+    {timeout, 600, fun the_last_model_finds_nothing/0}.
+
+the_last_model_finds_nothing() ->
     ?assertMatch(
         #{executions := 1000, failed := 0},
         verify_campaign:run(#{model => quorum_kv_atomic, executions => 1000})
@@ -140,7 +143,7 @@ consistency_test_() ->
         {one, One#{repair => 0}}
     ],
     [
-        {lists:concat([Model, " ", Name]), {timeout, 60, fun() ->
+        {lists:concat([Model, " ", Name]), {timeout, 600, fun() ->
             #{failed := Failed} = verify_campaign:run(#{
                 model => Model,
                 executions => 1000,
@@ -277,7 +280,7 @@ check_test_() ->
 
 failing_process_test_() ->
     [
-        {atom_to_list(How), {timeout, 60, fun() ->
+        {atom_to_list(How), {timeout, 600, fun() ->
             #{counterexamples := [#{kind := Kind, violated := Violated} = Counterexample | _]} =
                 verify_campaign:run(#{
                     model => verify_test_model,
@@ -305,7 +308,7 @@ a_final_state_test() ->
 
 proper_finds_them_test_() ->
     [
-        {atom_to_list(Model), {timeout, 60, fun() ->
+        {atom_to_list(Model), {timeout, 600, fun() ->
             Self = self(),
             Configuration = configuration(Model),
             Report = fun(Execution) -> Self ! {failed, Execution} end,
@@ -326,7 +329,7 @@ last_failed(Last) ->
 
 proper_confirms_the_guarantees_test_() ->
     [
-        {atom_to_list(Model), {timeout, 60, ?_assert(
+        {atom_to_list(Model), {timeout, 600, ?_assert(
             proper:quickcheck(
                 verify_proper:property(configuration(Model)), [quiet, {numtests, 300}]
             )

@@ -12,7 +12,7 @@ written_and_read_test() ->
     end).
 
 a_model_fits_too_test_() ->
-    {timeout, 60, fun() ->
+    {timeout, 600, fun() ->
         in_directory(fun(Directory) ->
             {ok, File} = verify_counterexample:write(Directory, store()),
             ?assertEqual({ok, store()}, verify_counterexample:read(File)),
@@ -21,7 +21,7 @@ a_model_fits_too_test_() ->
     end}.
 
 text_is_that_of_the_slides_test_() ->
-    {timeout, 60, fun() ->
+    {timeout, 600, fun() ->
         ?assertEqual(
             <<
                 "fault omission n1 n3 precommit\n"
@@ -34,7 +34,7 @@ text_is_that_of_the_slides_test_() ->
     end}.
 
 identical_each_time_test_() ->
-    {timeout, 60, fun() ->
+    {timeout, 600, fun() ->
         [
             ?assertMatch(#{same := true, unmet := []}, verify_replay:run(Counterexample))
          || Counterexample <- [commit(), store()], _ <- lists:seq(1, 100)

@@ -6,7 +6,7 @@
 %% The live page's tests read the same file. When the format changes on purpose: `partisan_verify
 %% draw' writes it anew.
 equal_to_the_fixture_of_the_page_test_() ->
-    {timeout, 60, fun() ->
+    {timeout, 600, fun() ->
         {ok, Fixture} = file:read_file(fixture()),
         Made = verify_document:json("three_phase_commit-382f", commit()),
         ?assertEqual(Fixture, iolist_to_binary(Made))

@@ -12,7 +12,7 @@
 explorer_test_() ->
     Options = [{to_file, user}, {numtests, 60}, quiet],
     [
-        {timeout, 120, ?_assert(proper:quickcheck(Property, Options))}
+        {timeout, 600, ?_assert(proper:quickcheck(Property, Options))}
      || Property <- [
             prop_the_tree_is_brute_force(),
             prop_merging_finds_the_same_outcomes(),

@@ -19,7 +19,7 @@ table_test_() ->
     Base = #{scope => base},
     Symmetric = #{order => symmetric},
     [
-        {lists:concat([Module, " ", Row]), {timeout, 60, ?_assertEqual(Expected, Counts())}}
+        {lists:concat([Module, " ", Row]), {timeout, 600, ?_assertEqual(Expected, Counts())}}
      || {Module, Messages, Raw, Distinct, Recursive, Symmetrical} <- [
             {two_phase_commit, 12, {4096, 56}, {53, 19}, {729, 19}, {165, 6}},
             {cooperative_termination, 12, {4096, 0}, {53, 0}, {226981, 22074}, {38613, 3809}},
@@ -199,7 +199,7 @@ a_callback_that_crashes_is_a_violation_test() ->
     ?assertMatch({_, _}, binary:match(Text, <<"n2 crashed at {message,<<\"n1\">>,m1}">>)).
 
 a_callback_that_loops_is_a_violation_test_() ->
-    {timeout, 60, fun() ->
+    {timeout, 600, fun() ->
         #{failing := 1, executions := 2, examples := [#{violated := Text, schedule := []}]} =
             run(verify_random_process, 2, #{
                 options => #{program => #{}, fails => loop}, property => fun(_) -> ok end
@@ -208,7 +208,7 @@ a_callback_that_loops_is_a_violation_test_() ->
     end}.
 
 a_property_that_loops_is_an_invalid_search_test_() ->
-    {timeout, 60, fun() ->
+    {timeout, 600, fun() ->
         Search = #{property => fun loop/1},
         ?assertError(
             {invalid_search, "property: does not return" ++ _}, run(two_phase_commit, 2, Search)

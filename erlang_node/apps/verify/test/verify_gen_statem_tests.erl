@@ -10,7 +10,7 @@
 -define(LONG, 3600000).
 
 equal_test_() ->
-    {timeout, 120, fun() ->
+    {timeout, 600, fun() ->
         {ok, Hosted} = verify_host:load(verify_test_statem),
         Options = [{numtests, 500}, {to_file, user}],
         ?assert(proper:quickcheck(prop_equal(Hosted), Options))

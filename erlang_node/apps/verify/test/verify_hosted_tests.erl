@@ -61,7 +61,7 @@ world(Module, Count, Setup) ->
 %% The figures of two-phase commit, in each form of it.
 two_phase_commit_test_() ->
     [
-        {timeout, 60, {lists:concat([Module, " ", Scope, " ", Order]), fun() ->
+        {timeout, 600, {lists:concat([Module, " ", Scope, " ", Order]), fun() ->
             {ok, Hosted} = verify_host:load(Module),
             #{executions := Executions, failing := Failing} = verify_explore:run(#{
                 module => Hosted, nodes => 4, scope => Scope, order => Order
@@ -78,7 +78,7 @@ two_phase_commit_test_() ->
     ].
 
 late_messages_test_() ->
-    {timeout, 60, fun() ->
+    {timeout, 600, fun() ->
         Results = [
             begin
                 {ok, Hosted} = verify_host:load(Module),
@@ -93,7 +93,7 @@ late_messages_test_() ->
 
 %% The example as a search: no loss of two messages keeps a rumour from any node.
 rumours_search_test_() ->
-    {setup, fun compile_rumours/0, fun ?S:remove/1, {timeout, 60, fun() ->
+    {setup, fun compile_rumours/0, fun ?S:remove/1, {timeout, 600, fun() ->
         {ok, Hosted} = verify_host:load(rumours),
         Result = verify_explore:run(#{
             module => Hosted,

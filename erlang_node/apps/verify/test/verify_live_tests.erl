@@ -15,7 +15,7 @@
 live_test_() ->
     {setup, fun form/0, fun partisan_test_cluster:stop/1, fun(Nodes) ->
         [
-            {Title, {timeout, 60, fun() -> Test(Nodes) end}}
+            {Title, {timeout, 600, fun() -> Test(Nodes) end}}
          || {Title, Test} <- [
                 {"three-phase commit without faults", fun no_faults/1},
                 {"three-phase commit with two omissions", fun three_phase_commit/1},

@@ -49,7 +49,10 @@ refused_test() ->
     Refused(["check", "quorum_kv_strong", "tolerance=3"], "tolerance"),
     Refused(["replay", "no.counterexample"], "no such file").
 
-status_test() ->
+status_test_() ->
+    {timeout, 600, fun status/0}.
+
+status() ->
     Directory = string:trim(os:cmd("mktemp -d")),
     Status = fun(Arguments) -> verify_main:run(Arguments ++ ["out=" ++ Directory, "--json"]) end,
     ?assertEqual(0, Status(["explore", "two_phase_commit", "most=0"])),

@@ -78,10 +78,10 @@ a_violating_order_is_found_and_limits_leave_a_frontier_test() ->
 
 enumerated_orders_test_() ->
     Options = [{to_file, user}, {numtests, 100}, quiet],
-    {timeout, 60, ?_assert(proper:quickcheck(prop_each_order_once(), Options))}.
+    {timeout, 600, ?_assert(proper:quickcheck(prop_each_order_once(), Options))}.
 
 two_phase_commit_is_enumerated_test_() ->
-    {timeout, 60, fun() ->
+    {timeout, 600, fun() ->
         Search = verify_search:complete(#{module => two_phase_commit, nodes => 4}),
         Orders = enumerate(verify_search:world(Search), 10000),
         ?assertEqual(8100, length(Orders)),

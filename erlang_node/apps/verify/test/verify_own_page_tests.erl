@@ -4,7 +4,7 @@
 -include_lib("eunit/include/eunit.hrl").
 
 page_test_() ->
-    {timeout, 60, fun() ->
+    {timeout, 600, fun() ->
         {ok, Page} = file:read_file(filename:join([root(), "docs", "verify-your-own.md"])),
         [First, Owner, Durable] = blocks(<<"erlang">>, Page),
         Outputs = blocks(<<>>, Page),

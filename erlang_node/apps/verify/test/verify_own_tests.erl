@@ -5,7 +5,7 @@
 
 invariant_test_() ->
     [
-        {atom_to_list(Protocol), {timeout, 120, fun() -> holds(Protocol) end}}
+        {atom_to_list(Protocol), {timeout, 600, fun() -> holds(Protocol) end}}
      || Protocol <- verify_own:protocols()
     ].
 
@@ -19,7 +19,7 @@ holds(Protocol) ->
 mutation_test_() ->
     [
         {lists:concat([Protocol, " with ", Mutation]),
-            {timeout, 120, fun() -> is_caught(Protocol, Mutation) end}}
+            {timeout, 600, fun() -> is_caught(Protocol, Mutation) end}}
      || Protocol <- verify_own:protocols(), Mutation <- verify_own:mutations(Protocol)
     ].
 

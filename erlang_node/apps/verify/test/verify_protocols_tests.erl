@@ -57,7 +57,7 @@ rumors_are_delivered_once_test() ->
 %% it. So a few more contacts with feedback are unnecessary here.
 residue_test_() ->
     [
-        {lists:concat([Table, " k ", K]), {timeout, 60, fun() ->
+        {lists:concat([Table, " k ", K]), {timeout, 600, fun() ->
             {Missed, Sent} = spread(Options#{k => K}),
             ?assert(abs(Missed - Residue) =< 0.015 + Residue / 10),
             ?assert(abs(Sent - Traffic) =< 0.02 + Traffic / 10)
