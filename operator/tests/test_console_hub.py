@@ -173,8 +173,6 @@ async def test_a_new_leader_begins_anew_and_says_so(hub: Hub) -> None:
     hub.observed(ads(), status(1), LINK)
     async with closing(hub.stream(EVERYTHING)) as stream:
         await page.read(stream)
-        # A change that waits at the end belongs to the epoch that ends.
-        hub.observed(ads(), status(5), LINK)
         hub.ended()
         assert [piece async for piece in stream] == []
     hub.began(lambda namespace, name: None)
@@ -185,6 +183,21 @@ async def test_a_new_leader_begins_anew_and_says_so(hub: Hub) -> None:
         hub.observed(ads(), status(2), LINK)
         await page.read(stream)
     assert (page.reasons, page.joined()) == (["start", "leader"], 2)
+
+
+async def test_a_stream_ends_before_what_the_next_leader_finds(hub: Hub) -> None:
+    page = Page()
+    hub.observed(ads(), status(1), LINK)
+    async with closing(hub.stream(EVERYTHING)) as stream:
+        await page.read(stream)
+        hub.observed(ads(), status(2), LINK)
+        hub.began(lambda namespace, name: None)
+        # Before the stream has noticed.
+        hub.observed(ads(), status(3), LINK)
+        assert [piece async for piece in stream] == []
+    async with closing(hub.stream(EVERYTHING, page.last)) as stream:
+        await page.read(stream)
+    assert (page.reasons, page.joined()) == (["start", "leader"], 3)
 
 
 async def test_a_slow_viewer_gets_a_snapshot_instead_of_an_endless_queue(

@@ -153,11 +153,8 @@ class Hub(Audience):
                 yield self._snapshot(selection, self._reason(last))
             else:
                 yield b"".join(self._framed(change, selection) for change in replay) or b": ok\n\n"
-            while not viewer.closed:
-                await viewer.wait(KEEP_ALIVE)
-                if viewer.closed:
-                    # What waits is of the previous epoch, and must not get an id of the next one.
-                    return
+            # What a closed viewer has left may be of another epoch than its ids would say.
+            while await viewer.wait(KEEP_ALIVE):
                 changes = viewer.take()
                 if viewer.behind:
                     viewer.behind = False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -70,13 +71,12 @@ class Viewer:
         self.closed = True
         self._news.set()
 
-    async def wait(self, seconds: float) -> None:
-        """Wait for news, at most for some seconds."""
-        try:
+    async def wait(self, seconds: float) -> bool:
+        """Wait for news, at most for some seconds. Return whether the stream goes on."""
+        with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._news.wait()
-        except TimeoutError:
-            return
+        return not self.closed
 
     def take(self) -> list[Change]:
         """Take all changes."""
