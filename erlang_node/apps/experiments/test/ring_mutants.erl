@@ -17,7 +17,7 @@ names() ->
 
 %% The module to change, the line as it is, and as it is wrong.
 bug(vote_before_seal) ->
-    {ring_seat, "received(_MoreOrLast, Seat) ->\n    pull(Seat).",
+    {ring_seat_receiver, "received(_MoreOrLast, Seat) ->\n    pull(Seat).",
         "received(_MoreOrLast, Seat) ->\n    vote(groups(Seat), Seat)."};
 bug(dirty_writes_dropped) ->
     {ring_handoff, "Sender#sender{dirty = maps:merge(Dirty, maps:from_list(Items))}.",
@@ -37,8 +37,11 @@ bug(undelivered_hint_dropped) ->
         "{error, #{{P, Key} := _}} -> remove({P, Key}, Hints);"}.
 
 %% The modules to copy: the changed one, and those that call it.
-copies(ring_handoff) -> [ring_seat, ring_handoff, ring_copies];
+copies(ring_handoff) -> [ring_handoff, ring_copies | seat()];
+copies(ring_seat_receiver) -> seat();
 copies(Module) -> [Module].
+
+seat() -> [ring_seat, ring_seat_data, ring_seat_receiver, ring_seat_sender].
 
 %% Compiles and loads the modules with a bug: the option `modules' of ring_simulation.
 load(Name) ->
@@ -72,7 +75,7 @@ load(Name, Module, Copies, Changes) ->
         Changed,
         Copies
     ),
-    {ok, Loaded, Binary} = compile:forms(preprocess(Renamed), [binary]),
+    {ok, Loaded, Binary} = compile:forms(preprocess(Renamed, filename:dirname(Source)), [binary]),
     {module, Loaded} = code:load_binary(Loaded, atom_to_list(Loaded), Binary).
 
 change({Right, Wrong}, Text) ->
@@ -83,9 +86,9 @@ renamed(Module, Name) ->
     list_to_atom(atom_to_list(Module) ++ "__" ++ atom_to_list(Name)).
 
 %% The preprocessor reads files only.
-preprocess(Text) ->
+preprocess(Text, Directory) ->
     File = string:trim(os:cmd("mktemp")),
     ok = file:write_file(File, unicode:characters_to_binary(Text)),
-    {ok, Forms} = epp:parse_file(File, []),
+    {ok, Forms} = epp:parse_file(File, [{includes, [Directory]}]),
     ok = file:delete(File),
     Forms.
