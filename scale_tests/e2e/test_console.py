@@ -17,7 +17,7 @@ from scale_tests.cluster.subject import counter, kill_pod, manifest
 from scale_tests.e2e.conftest import NewSubject
 from scale_tests.e2e.reader import install_plugin
 from scale_tests.host.commands import ROOT
-from scale_tests.measure.browser import PATIENCE_MS, Watched, chromium, tab
+from scale_tests.measure.browser import PATIENCE_MS, Watched, chromium, tab, until
 
 NODES = 12
 SPREAD = {"workload": {"adCounter": counter(NODES, 600)}}
@@ -108,8 +108,7 @@ async def test_all_views_of_a_real_cluster_are_drawn_without_an_error(opened: Wa
         await link.click()
         await expect(page.locator(f'[data-view="{name}"]')).to_be_visible()
         if name == "overlay":
-            drawn = "performance.getEntriesByName('overlay-drawn').length > 0"
-            await page.wait_for_function(drawn)
+            await until(page, "performance.getEntriesByName('overlay-drawn').length > 0")
     assert await opened.faults() == []
 
 

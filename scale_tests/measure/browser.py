@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 from collections.abc import AsyncIterator
@@ -50,6 +51,16 @@ class Watched:
     def _requested(self, request: Request) -> None:
         if not request.url.startswith((f"{self.origin}/", "data:")):
             self.wrong.append(f"a request to {request.url}")
+
+
+async def until(page: Page, condition: str) -> None:
+    """Waits for an expression to be true, without Playwright's own way, which the policy refuses.
+
+    Raises TimeoutError.
+    """
+    async with asyncio.timeout(PATIENCE_MS / 1000):
+        while not await page.evaluate(condition):
+            await asyncio.sleep(0.02)
 
 
 @asynccontextmanager

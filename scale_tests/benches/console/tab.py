@@ -33,14 +33,14 @@ class Tab:
 
     async def drawn_seconds(self) -> float:
         """From the navigation to the picture of all nodes."""
-        await self.page.wait_for_function(_DRAWN)
+        await browsers.until(self.page, _DRAWN)
         return float(await self.page.evaluate(_DRAWN_AT)) / 1000
 
     async def update_ms(self) -> float:
         """Main thread that the next change takes until the page has applied it."""
         await self.page.evaluate("performance.clearMeasures('update')")
         next(self.changes)
-        await self.page.wait_for_function(f"{_COUNT} > 0")
+        await browsers.until(self.page, f"{_COUNT} > 0")
         return float(await self.page.evaluate(_LAST))
 
     async def main_thread_ms(self, changes: int) -> float:

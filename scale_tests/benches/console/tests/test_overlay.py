@@ -10,6 +10,7 @@ from matplotlib.image import imread
 from playwright.async_api import Locator, expect
 
 from scale_tests.benches.console.tests.visit import Visit
+from scale_tests.measure.browser import until
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -20,7 +21,7 @@ DRAWN = "performance.getEntriesByName('overlay-drawn').length > 0"
 async def drawn(visit: Visit) -> Locator:
     """Opens the picture; returns it when all nodes are drawn."""
     await visit.choose("overlay")
-    await visit.page.wait_for_function(DRAWN)
+    await until(visit.page, DRAWN)
     return visit.page.get_by_role("application")
 
 

@@ -55,6 +55,11 @@ class Visit:
         await expect(self.view(name)).to_be_visible()
         return self.view(name)
 
+    async def leave(self) -> None:
+        """Goes to the list of clusters."""
+        await self.page.get_by_role("link", name="Clusters").first.click()
+        await expect(self.view("clusters")).to_be_visible()
+
     def forgive(self, text: str) -> None:
         """Forgets errors with this text, which are part of the test."""
         self.watched.wrong[:] = [wrong for wrong in self.watched.wrong if text not in wrong]
