@@ -20,7 +20,7 @@ from scale_tests.e2e.conftest import NewSubject
 from scale_tests.e2e.outcomes import assert_accounted, wait_partitioned
 from scale_tests.e2e.podnet import connect
 from scale_tests.localkube import partition
-from scale_tests.localkube.cluster import stored
+from scale_tests.localkube.cluster import exclusive, stored
 from scale_tests.localkube.nodes import ZONE_LABEL, named, nodes
 from scale_tests.localkube.outage import outage
 from scale_tests.localkube.settings import NODE_NAME, RESERVED, Settings
@@ -126,7 +126,8 @@ def test_a_failed_machine_is_reported_and_loses_no_increment(new_subject: NewSub
         found = status.degraded
         return found is not None and any(name in found.message for name in gone)
 
-    with outage(failing):
+    # Another file may load an image meanwhile, which every machine has to take.
+    with exclusive(), outage(failing):
         status = subject.wait("silent nodes reported", names_the_gone)
         assert not status.is_true("Ready")
         subject.wait("the rest by itself", counts_the_rest)

@@ -68,7 +68,7 @@ def up(settings: Settings) -> None:
     preflight.check_machine()
     binaries = build.ensure_built()
     began = time.monotonic()
-    with _exclusive():
+    with exclusive():
         _discard_other_boot(settings)
         changed = membership.take_away(settings)
         _prepare(settings)
@@ -94,7 +94,7 @@ def down(settings: Settings) -> None:
     """Kills everything and removes every trace. Raises LocalkubeError, which names what stays."""
     preflight.check_user()
     began = time.monotonic()
-    with _exclusive():
+    with exclusive():
         if not (settings.state.exists() or settings.run.exists()):
             print("The local cluster is not up: nothing to remove.")
             return
@@ -131,7 +131,7 @@ def status(settings: Settings) -> tuple[list[ComponentStatus], str]:
 def load_images(settings: Settings, archives: Iterable[Path]) -> list[str]:
     """Imports images on every node; returns the names that were new. Raises LocalkubeError."""
     preflight.check_user()
-    with _exclusive():
+    with exclusive():
         members = nodes(stored(settings))
         if not all(node.containerd_socket.exists() for node in members):
             raise LocalkubeError("the local cluster is not up: python -m scale_tests.localkube up")
@@ -237,7 +237,7 @@ def _discard_other_boot(settings: Settings) -> None:
 
 
 @contextmanager
-def _exclusive() -> Iterator[None]:
+def exclusive() -> Iterator[None]:
     """One change of the cluster at a time on the machine."""
     with files.locked(cache_directory() / "localkube.lock"):
         yield
