@@ -105,7 +105,7 @@ def forwarded(environment: Environment, pod: str) -> Iterator[str]:
 def printed(
     environment: Environment, command: list[str], pattern: str, **variables: str
 ) -> Iterator[str]:
-    """What a program writes that matches, while it runs; it is interrupted in the end."""
+    """The first group of `pattern` in a program's output, while it runs; interrupted in the end."""
     process = subprocess.Popen(
         command,
         env={**os.environ, **environment.variables, **variables},
@@ -114,7 +114,8 @@ def printed(
     )
     assert process.stdout is not None
     try:
-        found = next(filter(None, (re.search(pattern, line) for line in process.stdout)))
+        found = next(filter(None, (re.search(pattern, line) for line in process.stdout)), None)
+        assert found is not None, f"{command} ended before it wrote {pattern}"
         yield found[1]
     finally:
         process.send_signal(signal.SIGINT)

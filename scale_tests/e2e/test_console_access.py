@@ -111,13 +111,13 @@ def rates(document: Json, subject: Subject) -> dict[str, float]:
 def test_who_is_unknown_or_has_no_right_sees_nothing(
     pages: tuple[str, str], cluster: Cluster, namespace: str
 ) -> None:
-    stranger = {"Authorization": f"Bearer {token(cluster, namespace, 'stranger')}"}
+    newcomer = {"Authorization": f"Bearer {token(cluster, namespace, 'newcomer')}"}
     for page in pages:
         assert status(page, {}) == 200
         assert status(f"{page}/v1/stream", {}) == 401
         assert status(f"{page}/v1/stream", {"Authorization": "Bearer invented"}) == 401
-        assert status(f"{page}/v1/stream", stranger) == 403
-        assert status(f"{page}/v1/history?namespace={namespace}", stranger) == 403
+        assert status(f"{page}/v1/stream", newcomer) == 403
+        assert status(f"{page}/v1/history?namespace={namespace}", newcomer) == 403
 
 
 def test_a_viewer_of_a_namespace_sees_that_one_at_either_operator(
