@@ -105,12 +105,13 @@ def forwarded(environment: Environment, pod: str) -> Iterator[str]:
 def printed(
     environment: Environment, command: list[str], pattern: str, **variables: str
 ) -> Iterator[str]:
-    """The first group of `pattern` in a program's output, while it runs; interrupted in the end."""
+    """The first group of `pattern` in a program's output; the program ends with the block."""
     process = subprocess.Popen(
         command,
         env={**os.environ, **environment.variables, **variables},
         stdout=subprocess.PIPE,
         text=True,
+        start_new_session=True,
     )
     assert process.stdout is not None
     try:
@@ -118,6 +119,6 @@ def printed(
         assert found is not None, f"{command} ended before it wrote {pattern}"
         yield found[1]
     finally:
-        process.send_signal(signal.SIGINT)
+        os.killpg(process.pid, signal.SIGTERM)
         process.wait()
         process.stdout.close()
