@@ -32,26 +32,17 @@ interface ChartProps {
     bands?: Band[];
     times: readonly number[];
     columns: Column[];
-    /** In pixels. */
+    /** In lines of text. */
     height?: number;
 }
 
-const FONT = "12px system-ui, sans-serif";
+const FAMILY = "system-ui, sans-serif";
 const MAX_NAME = 16;
-const LINE_HEIGHT = 14;
 
 /** Seconds between two times at the axis. */
 const STEPS = [1, 5, 15, 30, 60, 300, 900, 1800, 3600, 10_800, 21_600, 86_400];
 
-export function Chart({
-    title,
-    unit,
-    lines,
-    bands = [],
-    times,
-    columns,
-    height = 190,
-}: ChartProps) {
+export function Chart({ title, unit, lines, bands = [], times, columns, height = 12 }: ChartProps) {
     const box = useRef<HTMLDivElement>(null);
     const readout = useRef<HTMLParagraphElement>(null);
     const plot = useRef<uPlot>(undefined);
@@ -60,11 +51,12 @@ export function Chart({
     useEffect(() => onTheme(() => setTheme(number => number + 1)), []);
     useEffect(() => {
         const element = box.current as HTMLDivElement;
+        const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
         const made = new uPlot(
             {
-                ...options(unit, lines, bands, readout.current as HTMLElement),
+                ...options(0.8 * rem, unit, lines, bands, readout.current as HTMLElement),
                 width: element.clientWidth,
-                height,
+                height: height * rem,
             },
             data,
             element,
@@ -72,7 +64,7 @@ export function Chart({
         plot.current = made;
         const resized = new ResizeObserver(() => {
             if (element.clientWidth !== made.width) {
-                made.setSize({ width: element.clientWidth, height });
+                made.setSize({ width: element.clientWidth, height: made.height });
             }
         });
         resized.observe(element);
@@ -94,6 +86,7 @@ export function Chart({
 }
 
 function options(
+    size: number,
     unit: string,
     lines: Line[],
     bands: Band[],
@@ -104,18 +97,27 @@ function options(
     const labels = lines.filter(line => !line.quiet).map(({ name }) => cut(name));
     const axis: uPlot.Axis = {
         stroke: colour("--quiet"),
-        font: FONT,
+        font: `${size}px ${FAMILY}`,
         grid: { stroke: colour("--line"), width: 1 },
         ticks: { show: false },
     };
     return {
-        padding: [10, 12 + 7 * Math.max(0, ...labels.map(label => label.length)), 0, 0],
+        padding: [
+            size,
+            size + 0.6 * size * Math.max(0, ...labels.map(label => label.length)),
+            0,
+            0,
+        ],
         legend: { show: false },
         cursor: { sync: { key: "time" }, drag: { x: false, y: false }, points: { size: 6 } },
         scales: { y: { range: (_, _least, greatest) => [0, greatest > 0 ? 1.05 * greatest : 1] } },
         axes: [
-            { ...axis, space: 90, incrs: STEPS, values: (_, splits) => splits.map(clock) },
-            { ...axis, size: 64, values: (_, splits) => splits.map(value => short(value, unit)) },
+            { ...axis, space: 8 * size, incrs: STEPS, values: (_, splits) => splits.map(clock) },
+            {
+                ...axis,
+                size: 5.5 * size,
+                values: (_, splits) => splits.map(value => short(value, unit)),
+            },
         ],
         series: [
             {},
@@ -132,16 +134,21 @@ function options(
             fill: faint(colour(name), opacity),
         })),
         hooks: {
-            draw: [drawn => drawNames(drawn, lines, colour)],
+            draw: [drawn => drawNames(drawn, size, lines, colour)],
             setCursor: [moved => describe(moved, lines, unit, readout)],
         },
     };
 }
 
 /** Writes the lines' names at their ends, moved apart where they would overlap. */
-function drawNames(plot: uPlot, lines: Line[], colour: (name: string) => string): void {
+function drawNames(
+    plot: uPlot,
+    size: number,
+    lines: Line[],
+    colour: (name: string) => string,
+): void {
     const { ctx, bbox } = plot;
-    const scale = devicePixelRatio;
+    const unit = size * devicePixelRatio;
     const ends = lines.flatMap((line, at) => {
         const value = (plot.data[at + 1] as Column).filter(each => each !== null).at(-1);
         return line.quiet || value === undefined
@@ -149,15 +156,15 @@ function drawNames(plot: uPlot, lines: Line[], colour: (name: string) => string)
             : [{ line, y: plot.valToPos(value, "y", true) }];
     });
     ends.sort((left, right) => right.y - left.y);
-    let below = bbox.top + bbox.height + LINE_HEIGHT * scale;
+    let below = bbox.top + bbox.height + 1.2 * unit;
     ctx.save();
-    ctx.font = FONT.replace("12px", `${12 * scale}px`);
+    ctx.font = `${unit}px ${FAMILY}`;
     ctx.textAlign = "left";
     ctx.textBaseline = "middle";
     for (const { line, y } of ends) {
-        below = Math.min(y, below - LINE_HEIGHT * scale);
+        below = Math.min(y, below - 1.2 * unit);
         ctx.fillStyle = colour(line.colour);
-        ctx.fillText(cut(line.name), bbox.left + bbox.width + 6 * scale, below);
+        ctx.fillText(cut(line.name), bbox.left + bbox.width + 0.5 * unit, below);
     }
     ctx.restore();
 }

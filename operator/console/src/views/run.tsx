@@ -81,7 +81,7 @@ function Values({ series, threshold }: { series: Series; threshold: number | und
             bands={chosen.length > 1 ? BANDS : []}
             times={series.times}
             columns={columns}
-            height={300}
+            height={20}
         />
     );
 }
@@ -130,19 +130,25 @@ function Comparison({ summary }: { summary: Summary }) {
     if (published === undefined || !run?.bytes) {
         return null;
     }
-    const ratio = published / run.bytes;
-    const times = ratio >= 1 ? `${short(ratio)} times less` : `${short(1 / ratio)} times more`;
     return (
         <p class="published">
-            {bytes(published)} are published for {count(nodes.wanted)} nodes, {overlay?.kind} and{" "}
-            {run.synchronization}. This run has sent {times}
-            {run.phase === "Finished" ? "" : " so far"}.{" "}
+            {bytes(published)} are published for a whole run of {count(nodes.wanted)} nodes with{" "}
+            {overlay?.kind} and {run.synchronization}.{" "}
+            {run.phase === "Finished"
+                ? `This run has sent ${ratio(run.bytes, published)}. `
+                : `This one has sent ${bytes(run.bytes)} so far. `}
             <span class="note">
                 C. Meiklejohn et al., Practical Evaluation of the Lasp Programming Model at Large
                 Scale, PPDP 2017; read off its figure.
             </span>
         </p>
     );
+}
+
+function ratio(sent: number, published: number): string {
+    return sent <= published
+        ? `${short(published / sent)} times less`
+        : `${short(sent / published)} times more`;
 }
 
 export const run: View = {
