@@ -60,7 +60,7 @@ function Head({ page }: { page: Page }) {
     }
     const { nodes, overlay } = summary;
     return (
-        <div class="head">
+        <section class="head" aria-label="Cluster">
             <h1>
                 {page.open?.name} <Phase summary={summary} />{" "}
                 <span class="note">
@@ -78,7 +78,7 @@ function Head({ page }: { page: Page }) {
                     </p>
                 ))}
             </div>
-        </div>
+        </section>
     );
 }
 

@@ -6,6 +6,7 @@ import { attention, mood } from "../model/health.ts";
 import type { Page } from "../model/page.ts";
 import { fragment } from "../model/route.ts";
 import { same } from "../parts/same.ts";
+import { Scroll } from "../parts/scroll.tsx";
 import type { View } from "./view.ts";
 
 function Clusters({ page }: { page: Page }) {
@@ -20,7 +21,7 @@ function Clusters({ page }: { page: Page }) {
             {page.state.loaded && keys.length === 0 ? (
                 <p class="empty">There is no cluster that you may read {where}.</p>
             ) : (
-                <div class="scroll">
+                <Scroll label="Table of clusters">
                     <table>
                         <thead>
                             <tr>
@@ -42,7 +43,7 @@ function Clusters({ page }: { page: Page }) {
                             ))}
                         </tbody>
                     </table>
-                </div>
+                </Scroll>
             )}
         </section>
     );

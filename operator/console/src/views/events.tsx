@@ -6,6 +6,7 @@ import { matching, newestFirst, TYPES } from "../model/events.ts";
 import { clock, count, iso } from "../model/figures.ts";
 import type { Page } from "../model/page.ts";
 import { same } from "../parts/same.ts";
+import { Scroll } from "../parts/scroll.tsx";
 import type { View } from "./view.ts";
 
 function Events({ page }: { page: Page }) {
@@ -43,7 +44,7 @@ function Events({ page }: { page: Page }) {
                     </span>
                 </span>
             </div>
-            <div class="scroll">
+            <Scroll label="Table of Events">
                 <table>
                     <thead>
                         <tr>
@@ -59,7 +60,7 @@ function Events({ page }: { page: Page }) {
                         ))}
                     </tbody>
                 </table>
-            </div>
+            </Scroll>
             {events.length > 0 ? null : (
                 <p class="note">
                     No Events since the current operator began to lead. `kubectl describe` shows

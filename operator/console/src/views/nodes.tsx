@@ -6,6 +6,7 @@ import { bytes, count } from "../model/figures.ts";
 import { byName, degrees } from "../model/graph.ts";
 import type { Page } from "../model/page.ts";
 import { same } from "../parts/same.ts";
+import { Scroll } from "../parts/scroll.tsx";
 import type { View } from "./view.ts";
 
 /** Rows that are drawn before the reader asks for more. */
@@ -39,7 +40,7 @@ function Nodes({ page }: { page: Page }) {
                     {count(found.length)} of {count(Object.keys(details.nodes).length)} nodes
                 </span>
             </div>
-            <div class="scroll">
+            <Scroll label="Table of nodes">
                 <table>
                     <thead>
                         <tr>
@@ -70,7 +71,7 @@ function Nodes({ page }: { page: Page }) {
                         ))}
                     </tbody>
                 </table>
-            </div>
+            </Scroll>
             {found.length <= rows ? null : (
                 <button type="button" onClick={() => setRows(found.length)}>
                     Show {count(found.length - rows)} more

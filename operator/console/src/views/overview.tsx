@@ -5,6 +5,7 @@ import { verdict } from "../model/health.ts";
 import type { Page } from "../model/page.ts";
 import { milestones } from "../model/run.ts";
 import { Figures } from "../parts/figures.tsx";
+import { Scroll } from "../parts/scroll.tsx";
 import { kinds } from "./clusters.tsx";
 import type { View } from "./view.ts";
 
@@ -42,7 +43,7 @@ function Overview({ page }: { page: Page }) {
                 </>
             )}
             <h2>Conditions</h2>
-            <div class="scroll">
+            <Scroll label="Table of conditions">
                 <table>
                     <thead>
                         <tr>
@@ -71,7 +72,7 @@ function Overview({ page }: { page: Page }) {
                         ))}
                     </tbody>
                 </table>
-            </div>
+            </Scroll>
             {timings.length === 0 ? null : (
                 <>
                     <h2>Times</h2>

@@ -6,6 +6,7 @@ import type { Page } from "../model/page.ts";
 import type { Metric } from "../model/recording.ts";
 import { Chart } from "../parts/chart.tsx";
 import { usePast } from "../parts/past.ts";
+import { Scroll } from "../parts/scroll.tsx";
 import { record, recordingOf } from "../stream/recorder.ts";
 import type { View } from "./view.ts";
 
@@ -49,7 +50,7 @@ function Traffic({ page }: { page: Page }) {
                 })}
             </div>
             <h2>Now</h2>
-            <div class="scroll">
+            <Scroll label="Table of channels">
                 <table>
                     <thead>
                         <tr>
@@ -93,7 +94,7 @@ function Traffic({ page }: { page: Page }) {
                         })}
                     </tbody>
                 </table>
-            </div>
+            </Scroll>
         </section>
     );
 }

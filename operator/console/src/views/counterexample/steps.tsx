@@ -4,6 +4,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Execution } from "../../model/execution.ts";
 import { count } from "../../model/figures.ts";
 import { rows, sentence, tone } from "../../model/spacetime.ts";
+import { Scroll } from "../../parts/scroll.tsx";
 import { Diagram, ROW, TOP } from "./diagram.tsx";
 
 /** Events that are drawn at a time, those around the current one. */
@@ -94,7 +95,7 @@ export function Steps({ execution }: { execution: Execution }) {
             </figure>
             <details>
                 <summary>The events as a table</summary>
-                <div class="scroll">
+                <Scroll label="Table of events">
                     <table>
                         <thead>
                             <tr>
@@ -120,7 +121,7 @@ export function Steps({ execution }: { execution: Execution }) {
                             ))}
                         </tbody>
                     </table>
-                </div>
+                </Scroll>
                 {all.length <= WINDOW ? null : (
                     <p class="note">
                         Events {count(first + 1)} to {count(first + shown.length)} of{" "}
