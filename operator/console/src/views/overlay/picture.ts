@@ -156,6 +156,10 @@ export class Picture {
             }
         }
         for (const [name, node] of Object.entries(nodes)) {
+            // No pod has this name, and sigma.js would write the node's look into all objects.
+            if (name === "__proto__") {
+                continue;
+            }
             if (!this.#graph.hasNode(name)) {
                 const look = this.#nodeLook(node, size);
                 this.#graph.addNode(name, { x: 0, y: 0, label: name, node, ...look });
