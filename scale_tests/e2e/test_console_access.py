@@ -99,12 +99,12 @@ def stream(page: str, subject: Subject) -> str:
 
 
 def rates(document: Json, subject: Subject) -> dict[str, float]:
-    """The messages per second on the channel `gossip` of each link that has some."""
+    """The messages per second on the counter's channel, of each link that has some."""
     details = document.get("details", {}).get(f"{subject.namespace}/{subject.name}", {})
     return {
-        link: found["channels"]["gossip"]["messages_per_second"]
+        link: found["channels"]["default"]["messages_per_second"]
         for link, found in details.get("links", {}).items()
-        if "gossip" in found.get("channels", {})
+        if "default" in found.get("channels", {})
     }
 
 
