@@ -109,6 +109,11 @@ def _show_next(
         f"  kubectl scale pcl/{name} --replicas={nodes + 8}",
         f"  kubectl delete pcl/{name}",
         "  make down",
+        "\nThe live page, as a user who may only look:",
+        "  kubectl create serviceaccount viewer",
+        "  kubectl create rolebinding viewer --clusterrole=view"
+        f" --serviceaccount={NAMESPACE}:viewer",
+        f"  kubectl partisan web {name} --service-account viewer",
         "\nPrometheus has scraped the run, for a Grafana data source or by hand:",
         f"  {prometheus.address(environment, cluster)}",
         f"  .venv/bin/python -m scale_tests dashboards --of {NAMESPACE}/{name}",
