@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
@@ -15,6 +14,7 @@ from scale_tests.cluster.environment import Environment
 from scale_tests.cluster.operator import kubectl, tool
 from scale_tests.cluster.subject import counter, kill_pod, manifest
 from scale_tests.e2e.conftest import NewSubject
+from scale_tests.e2e.page_viewer import printed
 from scale_tests.e2e.reader import install_plugin
 from scale_tests.host.commands import ROOT
 from scale_tests.measure.browser import PATIENCE_MS, Watched, chromium, tab, until
@@ -40,28 +40,13 @@ def url(
     (programs / "kubectl").symlink_to(tool("kubectl"))
     install_plugin(programs)
     variables = {
-        **os.environ,
-        **environment.variables,
         "PATH": f"{programs}:{os.environ['PATH']}",
         "PYTHONPATH": str(ROOT / "operator" / "src"),
-        "PYTHONUNBUFFERED": "1",
     }
-    words = ["web", "--no-open", "--service-account", "viewer", "-n", namespace]
-    process = subprocess.Popen(
-        [str(programs / "kubectl"), "partisan", *words],
-        env=variables,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        assert "http://127.0.0.1:" in line, line
-        yield line.split()[-1]
-    finally:
-        process.terminate()
-        process.communicate()
+    words = ["partisan", "web", "--no-open", "--service-account", "viewer", "-n", namespace]
+    command = [str(programs / "kubectl"), *words]
+    with printed(environment, command, r"(http://127\.0\.0\.1:\S+)", **variables) as found:
+        yield found
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
