@@ -23,6 +23,14 @@ define together
 	    wait $$other || { ok=$$?; cat $$log; }; tail -n 3 $$log; exit $$ok
 endef
 
+# Runs $(1), EUnit on release $(2). What failed comes again at the end: there are 2,000 lines.
+define eunit
+	@mkdir -p build/results; log=build/results/eunit-$(2).log; \
+	    ( $(1) ) 2>&1 | tee $$log || \
+	        { ok=$$?; echo "Failed tests, also in $$log:"; \
+	          grep -B 1 -A 8 -F -e '*failed*' -e '*timed out*' -e cancelled $$log || true; exit $$ok; }
+endef
+
 .PHONY: help
 help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -114,16 +122,16 @@ unit-console: page
 
 .PHONY: unit-erlang
 unit-erlang: bootstrap
-	$(call together,test-otp,eunit,eunit-$(OTP))
+	$(call together,test-otp,eunit,test-otp)
 
 .PHONY: eunit
 eunit: bootstrap
-	$(REBAR) eunit
+	$(call eunit,$(REBAR) eunit,own)
 
 .PHONY: test-otp
 test-otp: export PYTHONPATH = $(CURDIR)
 test-otp: bootstrap ## Unit and property tests of the runtime on OTP 27, or on OTP=29
-	cd erlang_node && ../$(PY) -m scale_tests.otp $(OTP) rebar3 eunit
+	$(call eunit,cd erlang_node && ../$(PY) -m scale_tests.otp $(OTP) rebar3 eunit,$(OTP))
 
 .PHONY: fuzz
 fuzz: export FUZZ_SECONDS ?= 60
