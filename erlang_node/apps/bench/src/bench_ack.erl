@@ -36,7 +36,9 @@
 
 -record(actor, {
     send :: fun((Seq :: pos_integer(), Now :: integer()) -> ok),
-    % Messages that may still be sent.
+    % Whether the first message is its own. All others are whose turn comes first.
+    has_first :: boolean(),
+    % Those that may still be sent.
     left :: atomics:atomics_ref(),
     until :: integer(),
     acknowledged = 0 :: non_neg_integer(),
@@ -60,14 +62,14 @@ send(System, #{pairs := Pairs, payload := Size, messages := Most} = Load) ->
     #{milliseconds := Milliseconds} = Load,
     Payload = bench_traffic:payload(Size),
     Left = atomics:new(1, []),
-    ok = atomics:put(Left, 1, Most),
+    ok = atomics:put(Left, 1, max(0, Most - Pairs)),
     StartedAt = bench_system:now(),
     Until = StartedAt + Milliseconds * 1_000_000,
     Actors = [
         bench_worker:start(fun() ->
             true = register(bench_system:sender(Pair), self()),
             Send = sending(System, Pair, Payload, Load),
-            act(1, #actor{send = Send, left = Left, until = Until})
+            act(1, #actor{send = Send, has_first = Pair =< Most, left = Left, until = Until})
         end)
      || Pair <- lists:seq(1, Pairs)
     ],
@@ -97,9 +99,9 @@ channel(Pair, #{channels := Count}) ->
 channel(_Pair, #{channel := Channel}) ->
     Channel.
 
-act(Seq, #actor{send = Send, left = Left, until = Until} = Actor) ->
+act(Seq, #actor{send = Send} = Actor) ->
     Now = bench_system:now(),
-    case (Now < Until orelse Seq =:= 1) andalso atomics:sub_get(Left, 1, 1) >= 0 of
+    case may_send(Seq, Now, Actor) of
         true ->
             ok = Send(Seq, Now),
             receive
@@ -109,6 +111,11 @@ act(Seq, #actor{send = Send, left = Left, until = Until} = Actor) ->
         false ->
             {Seq - 1, Actor#actor.acknowledged, Actor#actor.last_at}
     end.
+
+may_send(1, _Now, #actor{has_first = true}) ->
+    true;
+may_send(_Seq, Now, #actor{left = Left, until = Until}) ->
+    Now < Until andalso atomics:sub_get(Left, 1, 1) >= 0.
 
 counted(Now, #actor{until = Until, acknowledged = Acknowledged} = Actor) when Now < Until ->
     Actor#actor{acknowledged = Acknowledged + 1, last_at = Now};

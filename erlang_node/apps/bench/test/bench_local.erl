@@ -7,6 +7,7 @@
 -export([connect/0]).
 -export([send/4]).
 -export([new/0]).
+-export([delete/0]).
 -export([most/0]).
 -export([channels/0]).
 
@@ -15,12 +16,15 @@ new() ->
     _ = ets:new(?MODULE, [named_table, public]),
     ok.
 
-%% The most messages that a sender has had on their way; ends the system.
+-spec delete() -> ok.
+delete() ->
+    true = ets:delete(?MODULE),
+    ok.
+
+%% The most messages that a sender has had on their way.
 -spec most() -> non_neg_integer().
 most() ->
-    Most = lists:max([Count || [Count] <- ets:match(?MODULE, {{most, '_'}, '$1'})]),
-    true = ets:delete(?MODULE),
-    Most.
+    lists:max([Count || [Count] <- ets:match(?MODULE, {{most, '_'}, '$1'})]).
 
 %% The channels that messages and acknowledgements were sent on, by key.
 -spec channels() -> [{integer(), bench_system:channel()}].
