@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -13,7 +16,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from fake_kubectl import NAMESPACE, FakeKubectl, Json
-from partisan_operator.cli import parser
+from partisan_operator.cli import main, parser
 from partisan_operator.cli.access import CommandError
 from partisan_operator.cli.commands import web
 from partisan_operator.cli.credential import bearer_token
@@ -192,6 +195,38 @@ def test_the_page_is_opened_through_a_port_forward() -> None:
         ":8090",
     ]
     assert start(kubectl, "--no-open", "--operator-namespace", "system") == []
+
+
+def test_a_termination_ends_the_port_forward_too(tmp_path: Path) -> None:
+    kubectl, forwarding = tmp_path / "kubectl", tmp_path / "pid"
+    kubectl.write_text(
+        "#!/bin/sh\n"
+        'case "$*" in\n'
+        f"    *services*) echo '{json.dumps({'items': [SERVICE]})}' ;;\n"
+        "    create*) echo a-token ;;\n"
+        f"    port-forward*) echo $$ > {forwarding}\n"
+        '        echo "Forwarding from 127.0.0.1:1 -> 8090"\n'
+        "        exec sleep 600 ;;\n"
+        "esac\n"
+    )
+    kubectl.chmod(0o755)
+    words = ["--namespace=ns", "web", "--no-open", "--service-account=viewer"]
+    with subprocess.Popen(
+        [sys.executable, "-m", main.__name__, *words],
+        env={
+            **os.environ,
+            "PATH": f"{tmp_path}:{os.environ['PATH']}",
+            "PYTHONPATH": os.pathsep.join(sys.path),
+        },
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert "The live page" in process.stdout.readline()
+        process.terminate()
+    assert process.returncode == main.INTERRUPTED
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(forwarding.read_text()), 0)
 
 
 @pytest.mark.parametrize(

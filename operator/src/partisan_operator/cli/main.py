@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -16,6 +17,8 @@ INTERRUPTED = 130
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit status: 0, 1 for an error, or the command's."""
+    # As Ctrl-C, so that a running kubectl ends too.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     arguments = parser.build().parse_args(argv)
     api = Kubectl(kubeconfig=arguments.kubeconfig, context=arguments.context)
     try:
