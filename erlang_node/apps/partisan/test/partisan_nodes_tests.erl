@@ -9,8 +9,8 @@
 -export([collect/2, monitor_alias/1, reply/2]).
 
 -define(SETTINGS, #{
-    heartbeat_interval => 500,
-    dial_timeout => 500,
+    % A node that is slow for as long is lost.
+    heartbeat_interval => 2000,
     remote_execution => [partisan_control],
     channels => [#{name => default}, #{name => bulk, parallelism => 2}]
 }).

@@ -83,7 +83,7 @@ lost_test() ->
 
 nodes_test_() ->
     Star = #{
-        overlay => {client_server, #{servers => [<<"node-1">>]}}, heartbeat_interval => 500
+        overlay => {client_server, #{servers => [<<"node-1">>]}}, heartbeat_interval => 2000
     },
     {setup, fun() -> partisan_test_cluster:start(3, Star) end, fun partisan_test_cluster:stop/1,
         fun(Nodes) -> {"three nodes", {timeout, 600, fun() -> groups(Nodes) end}} end}.

@@ -9,7 +9,7 @@
 -export([hold/1, apply_here/1]).
 
 spawned_test_() ->
-    Settings = #{remote_execution => [?MODULE], heartbeat_interval => 500},
+    Settings = #{remote_execution => [?MODULE], heartbeat_interval => 2000},
     {setup, fun() -> partisan_test_cluster:start_connected(2, Settings) end,
         fun partisan_test_cluster:stop/1, fun(Nodes) ->
             [
