@@ -56,7 +56,8 @@ star_test_() ->
 
 mesh() ->
     form(#{
-        heartbeat_interval => 300,
+        % A node that is slow for as long is lost.
+        heartbeat_interval => 2000,
         channels => [#{name => default}, #{name => orders, acknowledged => true}],
         remote_execution => [?M]
     }).
@@ -286,7 +287,8 @@ crash([A, _, C]) ->
 
 crash_at([A, B, _]) ->
     ok = set(A, [(rule(crash, #{node => name(B)}))#{since => 1}]),
-    ok = set(B, [(rule(crash, #{node => name(B)}))#{since => 100}]),
+    % Later than the answer to this.
+    ok = set(B, [(rule(crash, #{node => name(B)}))#{since => 2000}]),
     ok = await(fun() -> not is_running(B) end),
     ?assert(is_running(A)).
 
