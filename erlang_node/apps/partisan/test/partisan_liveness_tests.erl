@@ -46,6 +46,8 @@ pair(Overrides) ->
             call(B, partisan, neighbours, []) =:= [name(A)]
     end),
     ok = call(B, partisan_test_sink, start, [sink]),
+    % The runtime's own messages would open this one at any time.
+    ok = arrives(default, A, B),
     Nodes.
 
 cases([A, B]) ->

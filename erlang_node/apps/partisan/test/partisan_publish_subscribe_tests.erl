@@ -106,6 +106,8 @@ cluster() ->
             overlay => overlay(),
             seeds => [peer(Net, 1), peer(Net, 2)],
             lane_queue_bytes => 1 bsl 20,
+            % Searches alone are broadcast.
+            broadcast_exchange_interval => 3600000,
             % A frozen node stays a neighbour for as long as a test lasts.
             heartbeat_interval => 60000
         }),
