@@ -108,7 +108,10 @@ never_stopped([A, B]) ->
     _ = Send(10),
     ok = call(B, ?MODULE, watch, []),
     _ = Send(?MESSAGES),
-    ?assertEqual(#{messages => ?MESSAGES, stops => 0}, call(B, ?MODULE, stopped, [])).
+    #{messages := Messages, stops := Stops} = call(B, ?MODULE, stopped, []),
+    ?assertEqual(0, Stops),
+    % More if an acknowledgement was late.
+    ?assert(Messages >= ?MESSAGES).
 
 %% Counts the large messages of this node's connections, and how often the sockets stopped.
 watch() ->

@@ -63,7 +63,9 @@ with_nodes(Count, Overrides, Test) ->
 %% Unauthenticated peers.
 
 garbage(Node) ->
-    % The first one loads the code that handles it.
+    % Code that is loaded meanwhile, by a timer for example, would add atoms.
+    {ok, Modules} = call(Node, application, get_key, [partisan, modules]),
+    ok = call(Node, code, ensure_modules_loaded, [Modules]),
     ok = gen_tcp:send(connect(Node), <<0:32>>),
     ok = await(fun() -> refused(Node, garbage) =:= 1 end),
     Before = refused(Node, garbage),
@@ -122,8 +124,13 @@ slow_loris(Node) ->
     ?assertEqual(closed, Drip()).
 
 flood(Node) ->
-    Sockets = [connect(Node) || _ <- lists:seq(1, 40)],
-    ok = await(fun() -> handshakes(Node) =:= 4 end),
+    Connect = fun(Count) -> [connect(Node) || _ <- lists:seq(1, Count)] end,
+    Sockets = Connect(40),
+    ok = await(fun() ->
+        % On a busy machine the others may have timed out.
+        _ = Connect(4),
+        handshakes(Node) =:= 4
+    end),
     Member = join_as(Node, 2, #{}),
     ok = await(fun() -> call(Node, partisan, neighbours, []) =:= [name(Member)] end),
     [gen_tcp:close(Socket) || Socket <- Sockets],
