@@ -9,6 +9,8 @@
 -export([run/1, stop/0]).
 
 -define(OPERATIONS, 5).
+%% Does not pass within a test.
+-define(LONG, 3600000).
 
 protocols_test_() ->
     {one_of, Protocols, _} = maps:get(protocol, protocol_workload:parameters()),
@@ -29,7 +31,7 @@ finishes(Protocol, Nodes, Dir) ->
     Waiting = status(hd(Nodes)),
     ?assertMatch(#{phase := waiting, value := 0, threshold := 15, converged := false}, Waiting),
     ?assertMatch({error, _}, call(hd(Nodes), protocol_workload, start, [<<"other">>])),
-    ok = call(hd(Nodes), protocol_workload, start, [<<"run">>]),
+    ok = begin_on(hd(Nodes), Fresh),
     ok = await_finished(Nodes),
     Reports = [status(Node) || Node <- Nodes],
     [
@@ -43,39 +45,54 @@ finishes(Protocol, Nodes, Dir) ->
 spreads(Nodes, Dir) ->
     Fresh = filename:join(Dir, "spreads"),
     [ok = start_on(Node, rumor_mongering, Nodes, Fresh) || Node <- Nodes],
-    ok = call(hd(Nodes), protocol_workload, start, [<<"run">>]),
+    ok = begin_on(hd(Nodes), Fresh),
     ok = await(fun() ->
         lists:any(fun(Node) -> maps:get(value, status(Node)) > ?OPERATIONS end, Nodes)
     end),
     [ok = call(Node, ?MODULE, stop, []) || Node <- Nodes].
 
-%% Its process and its file are found again, whatever it has missed meanwhile.
+%% Its process and its file are found again, whatever it has missed meanwhile. The others begin when
+%% C has stopped for the second time: it begins nobody before its interval has passed.
 restarted([A, B, C] = Nodes, Dir) ->
     Fresh = filename:join(Dir, "restarted"),
-    [ok = start_on(Node, two_phase_commit, Nodes, Fresh) || Node <- Nodes],
-    ok = call(C, protocol_workload, start, [<<"run">>]),
-    ok = await(fun() -> maps:get(value, status(C)) > 0 end),
+    [ok = start_on(Node, two_phase_commit, Nodes, Fresh) || Node <- [A, B]],
+    ok = start_on(C, two_phase_commit, Nodes, Fresh, ?LONG),
+    % An operation that has failed is repeated.
+    ok = await(fun() -> begin_on(C, Fresh) =:= ok andalso maps:get(value, status(C)) > 0 end),
     ok = call(C, ?MODULE, stop, []),
-    ok = start_on(C, two_phase_commit, Nodes, Fresh),
+    ok = start_on(C, two_phase_commit, Nodes, Fresh, ?LONG),
     ?assertMatch(#{phase := running}, status(C)),
+    ok = call(C, ?MODULE, stop, []),
+    ok = begin_on(A, Fresh),
+    ok = start_on(C, two_phase_commit, Nodes, Fresh),
     ok = await(fun() -> maps:get(value, status(A)) =:= 15 end),
     [ok = call(Node, ?MODULE, stop, []) || Node <- [A, B, C]].
 
 start_on(Node, Protocol, Nodes, Dir) ->
+    start_on(Node, Protocol, Nodes, Dir, 20).
+
+start_on(Node, Protocol, Nodes, Dir, Interval) ->
     Directory = filename:join(Dir, binary_to_list(name(Node))),
     ok = filelib:ensure_path(Directory),
     {ok, Parameters} = workload:parameters(protocol_workload, #{
-        protocol => Protocol, operations => ?OPERATIONS, interval => 20
+        protocol => Protocol, operations => ?OPERATIONS, interval => Interval
     }),
     call(Node, ?MODULE, run, [#{
         name => name(Node),
         incarnation => 1,
-        run => <<"run">>,
+        run => run_in(Dir),
         members => [name(N) || N <- Nodes],
         channel => default,
         directory => Directory,
         parameters => Parameters
     }]).
+
+begin_on(Node, Dir) ->
+    call(Node, protocol_workload, start, [run_in(Dir)]).
+
+%% Each test has a run of its own: late messages of a former one start nothing.
+run_in(Dir) ->
+    list_to_binary(filename:basename(Dir)).
 
 await_finished(Nodes) ->
     await(fun() -> lists:all(fun(N) -> maps:get(phase, status(N)) =:= finished end, Nodes) end).
