@@ -10,6 +10,7 @@
 -export([distant/0]).
 -export([is_distant/0]).
 
+-define(SERVER, <<"a">>).
 -define(TIMEOUT_MS, 30000).
 -define(LOOK_MS, 5).
 
@@ -45,7 +46,7 @@ start(#{name := Self, ip := Ip, port := Port}, [#{name := Peer} | _] = Others) -
 seeds(full_mesh, Others) -> Others;
 seeds(_Partial, [First | _]) -> [First].
 
-options(client_server) -> #{servers => [<<"a">>]};
+options(client_server) -> #{servers => [?SERVER]};
 options(_) -> #{}.
 
 %% @doc Sets the peer of `send/4'.
@@ -79,7 +80,11 @@ connect(Deadline) ->
     end.
 
 is_connected(full_mesh) -> distant() =:= [];
-is_connected(_Partial) -> partisan:joined() andalso partisan:neighbours() =/= [].
+is_connected(Partial) -> is_connected(Partial, partisan:node()).
+
+%% A client that the server does not know yet is no pair of the server.
+is_connected(client_server, ?SERVER) -> distant() =:= [];
+is_connected(_Partial, _Name) -> partisan:joined() andalso partisan:neighbours() =/= [].
 
 %% @private
 -spec send(bench_system:channel(), integer(), atom(), bench_system:message()) -> ok.
