@@ -96,6 +96,8 @@ grow_and_shrink([First, Second, Third, Fourth] = Nodes) ->
     Ends = [Getter, Giver, Third],
     ok = settled(Ends, 3),
     ok = await(fun() -> call(Fourth, ring_table, seats, [kvs]) =:= [] end),
+    % All this may end before a busy machine has made enough requests.
+    ok = await(fun() -> done(write, Load) > 500 andalso done(read, Load) > 500 end),
     {Ends, stop_load(Load)}.
 
 serving(Node) ->
@@ -163,6 +165,7 @@ lost(Node) ->
 start_load(Nodes) ->
     Table = ets:new(?MODULE, [public]),
     true = ets:insert(Table, {nodes, maps:from_list([{name(Node), Node} || Node <- Nodes])}),
+    true = ets:insert(Table, [{write, 0}, {read, 0}]),
     Clients = [
         spawn_monitor(fun() -> exit({history, client(Id, 0, #{}, [], Table)}) end)
      || Id <- lists:seq(1, ?CLIENTS)
@@ -173,6 +176,9 @@ load_on(Node, {Table, _}) ->
     [{nodes, Nodes}] = ets:lookup(Table, nodes),
     true = ets:insert(Table, {nodes, Nodes#{name(Node) => Node}}),
     ok.
+
+done(Kind, {Table, _}) ->
+    ets:lookup_element(Table, Kind, 2).
 
 stop_load({Table, Clients}) ->
     true = ets:insert(Table, {nodes, #{}}),
@@ -190,6 +196,10 @@ client(Id, Number, Contexts, History, Table) ->
             Key = key(rand:uniform(?KEYS)),
             Known = maps:get(Key, Contexts, []),
             {Events, Context} = request(Node, {Id, Number}, Key, Known),
+            _ = [
+                ets:update_counter(Table, Kind, 1)
+             || {Kind, Event} <- Events, maps:get(outcome, Event, read) =/= failed
+            ],
             client(Id, Number + 1, Contexts#{Key => Context}, Events ++ History, Table)
     end.
 
