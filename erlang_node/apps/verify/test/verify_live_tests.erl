@@ -11,6 +11,8 @@
 -define(NAMES, [<<"node-1">>, <<"node-2">>, <<"node-3">>]).
 %% Long enough for a busy machine.
 -define(OPTIONS, #{coordinator_timeout => 500, participant_timeout => 1000}).
+%% Of a run that needs no timeout, and in which the nodes load the code.
+-define(PATIENT, #{coordinator_timeout => 60000, participant_timeout => 90000}).
 
 live_test_() ->
     {setup, fun form/0, fun partisan_test_cluster:stop/1, fun(Nodes) ->
@@ -25,7 +27,7 @@ live_test_() ->
     end}.
 
 no_faults(Nodes) ->
-    ?assertMatch({{ok, _}, [1, 1, 1]}, run_process([], [1, 1, 1], Nodes)).
+    ?assertMatch({{ok, _}, [1, 1, 1]}, run_process([], [1, 1, 1], ?PATIENT, Nodes)).
 
 three_phase_commit(Nodes) ->
     Search = #{
@@ -43,7 +45,7 @@ three_phase_commit(Nodes) ->
             Delivered = [length(verify_world:delivered(Name, World)) || Name <- ?NAMES],
             ?assertMatch({error, _}, Answer),
             ?assertEqual(1, lists:sum(Delivered)),
-            ?assertEqual({Answer, Delivered}, run_process(Schedule, Delivered, Nodes))
+            ?assertEqual({Answer, Delivered}, run_process(Schedule, Delivered, ?OPTIONS, Nodes))
         end
      || #{schedule := Schedule} <- lists:sublist(Examples, 2)
     ].
@@ -55,9 +57,9 @@ replayed(Search, Schedule) ->
     World.
 
 %% The answer, and how many values each node delivers, once these are so many.
-run_process(Schedule, Expected, Nodes) ->
+run_process(Schedule, Expected, Options, Nodes) ->
     inject(Schedule, Nodes),
-    Process = #{module => three_phase_commit, name => process, options => ?OPTIONS},
+    Process = #{module => three_phase_commit, name => process, options => Options},
     [
         begin
             ok = call(Node, partisan_test_sink, start, [sink]),
@@ -65,7 +67,8 @@ run_process(Schedule, Expected, Nodes) ->
         end
      || Node <- Nodes
     ],
-    Answer = call(hd(Nodes), partisan_process_server, call, [process, {broadcast, value}]),
+    Request = [process, {broadcast, value}, 60000],
+    Answer = call(hd(Nodes), partisan_process_server, call, Request),
     Delivered = fun() -> [call(Node, partisan_test_sink, count, [sink]) || Node <- Nodes] end,
     ok = await(fun() -> Delivered() =:= Expected end),
     Result = {Answer, Delivered()},
