@@ -24,11 +24,11 @@ answered() ->
     [
         {"answered", ok, fun(S, Call) ->
             {Name, _} = fixture(server),
-            Call(S, Name, {echo, hello}, 20000)
+            Call(S, Name, {echo, hello}, 60000)
         end},
         {"answered, by reference", ok, fun(S, Call) ->
             {_, Reference} = fixture(server),
-            Call(S, Reference, {echo, hello}, 20000)
+            Call(S, Reference, {echo, hello}, 60000)
         end},
         {"without a timeout", ok, fun(S, Call) ->
             {Name, _} = fixture(server),
@@ -36,55 +36,55 @@ answered() ->
         end},
         {"of the own node", ok, fun(S, Call) ->
             {Name, _} = fixture(server, S:own_node()),
-            Call(S, Name, {echo, hello}, 20000)
+            Call(S, Name, {echo, hello}, 60000)
         end},
         {"of a third node", ok, fun(S, Call) ->
             {Name, _} = fixture(server, c()),
-            Call(S, Name, {echo, hello}, 20000)
+            Call(S, Name, {echo, hello}, 60000)
         end},
         {"answered by another process", ok, fun(S, Call) ->
             {Name, _} = fixture(server),
-            Call(S, Name, {by_another, hello}, 20000)
+            Call(S, Name, {by_another, hello}, 60000)
         end},
         {"answered before the server has returned", ok, fun(S, Call) ->
             {Name, _} = fixture(server),
-            Call(S, Name, {early, hello}, 20000)
+            Call(S, Name, {early, hello}, 60000)
         end},
         {"answered again later: the second answer is dropped", ok, fun(S, Call) ->
             {Name, _} = fixture(server),
-            First = Call(S, Name, {early, first}, 20000),
-            ok = Call(S, Name, {release, second}, 20000),
-            {First, Call(S, Name, {echo, next}, 20000), mailbox()}
+            First = Call(S, Name, {early, first}, 60000),
+            ok = Call(S, Name, {release, second}, 60000),
+            {First, Call(S, Name, {echo, next}, 60000), mailbox()}
         end},
         {"answered after other calls", ok, fun(S, Call) ->
             {Name, _} = fixture(server),
             Caller = self(),
-            Kept = spawn_link(fun() -> Caller ! {self(), Call(S, Name, keep, 20000)} end),
+            Kept = spawn_link(fun() -> Caller ! {self(), Call(S, Name, keep, 60000)} end),
             ok = kept(S, Name),
-            Echo = Call(S, Name, {echo, hello}, 20000),
-            ok = Call(S, Name, {release, late}, 20000),
+            Echo = Call(S, Name, {echo, hello}, 60000),
+            ok = Call(S, Name, {release, late}, 60000),
             {Echo, receive {Kept, Answer} -> Answer end}
         end},
         {"ten at a time", ok, fun(S, Call) ->
             {Name, _} = fixture(server),
             Caller = self(),
             Pids = [
-                spawn_link(fun() -> Caller ! {self(), Call(S, Name, {echo, N}, 20000)} end)
+                spawn_link(fun() -> Caller ! {self(), Call(S, Name, {echo, N}, 60000)} end)
              || N <- lists:seq(1, 10)
             ],
             [receive {Pid, Answer} -> Answer end || Pid <- Pids]
         end},
         {"a hundred in turn", ok, fun(S, Call) ->
             {Name, _} = fixture(server),
-            lists:sum([Call(S, Name, {echo, N}, 20000) || N <- lists:seq(1, 100)])
+            lists:sum([Call(S, Name, {echo, N}, 60000) || N <- lists:seq(1, 100)])
         end},
         {"the server stops with an answer", ok, fun(S, Call) ->
             {Name, _} = fixture(server),
-            Call(S, Name, {stop, normal, done}, 20000)
+            Call(S, Name, {stop, normal, done}, 60000)
         end},
         {"nothing is left in the mailbox", ok, fun(S, Call) ->
             {Name, _} = fixture(server),
-            _ = Call(S, Name, {echo, hello}, 20000),
+            _ = Call(S, Name, {echo, hello}, 60000),
             mailbox()
         end}
     ].
@@ -94,7 +94,7 @@ ends() ->
     [
         {"the server " ++ Title, error, fun(S, Call) ->
             {Name, _} = fixture(server),
-            Call(S, Name, Request, 20000)
+            Call(S, Name, Request, 60000)
         end}
      || {Title, Request} <- [
             {"stops normally", {stop, normal}},
@@ -118,7 +118,7 @@ ends() ->
                 Caller = self(),
                 Waiting = spawn_link(fun() ->
                     Caller ! {self(), comparison_outcome:of_call(fun() ->
-                        Call(S, Name, keep, 20000)
+                        Call(S, Name, keep, 60000)
                     end)}
                 end),
                 ok = kept(S, Name),
@@ -130,7 +130,7 @@ ends() ->
                 Caller = self(),
                 Waiting = spawn_link(fun() ->
                     Caller ! {self(), comparison_outcome:of_call(fun() ->
-                        Call(S, Name, request, 20000)
+                        Call(S, Name, request, 60000)
                     end)}
                 end),
                 ok = received(S, Name),
@@ -139,29 +139,29 @@ ends() ->
             end},
             {"the caller survives it, with an empty mailbox", error, fun(S, Call) ->
                 {Name, _} = fixture(server),
-                _ = comparison_outcome:of_call(fun() -> Call(S, Name, {stop, oops}, 20000) end),
+                _ = comparison_outcome:of_call(fun() -> Call(S, Name, {stop, oops}, 60000) end),
                 mailbox()
             end}
         ].
 
 unanswered() ->
     [
-        {"to an absent name", error, fun(S, Call) -> Call(S, {absent, b()}, hello, 20000) end},
+        {"to an absent name", error, fun(S, Call) -> Call(S, {absent, b()}, hello, 60000) end},
         {"to an absent name of the own node", error, fun(S, Call) ->
-            Call(S, {absent, S:own_node()}, hello, 20000)
+            Call(S, {absent, S:own_node()}, hello, 60000)
         end},
         {"to an absent node", error, fun(S, Call) ->
-            Call(S, {server, absent()}, hello, 20000)
+            Call(S, {server, absent()}, hello, 60000)
         end},
         {"to a server that has ended", error, fun(S, Call) ->
             {Name, _} = Server = fixture(server),
             ok = ended(S, Server),
-            Call(S, Name, hello, 20000)
+            Call(S, Name, hello, 60000)
         end},
         {"to a server that has ended, by reference", error, fun(S, Call) ->
             {_, Reference} = Server = fixture(server),
             ok = ended(S, Server),
-            Call(S, Reference, hello, 20000)
+            Call(S, Reference, hello, 60000)
         end},
         {"not answered in time", error, fun(S, Call) ->
             {Name, _} = fixture(server),
@@ -179,8 +179,8 @@ unanswered() ->
             {Name, _} = fixture(server),
             First = comparison_outcome:of_call(fun() -> Call(S, Name, keep, 50) end),
             ok = kept(S, Name),
-            ok = Call(S, Name, {release, late}, 20000),
-            {First, Call(S, Name, {echo, next}, 20000), mailbox()}
+            ok = Call(S, Name, {release, late}, 60000),
+            {First, Call(S, Name, {echo, next}, 60000), mailbox()}
         end},
         {"of the own process", error, fun(S, Call) -> Call(S, S:own(), hello, 50) end}
     ] ++
@@ -202,20 +202,20 @@ casts() ->
         {Title, Kind, Run} <- [
             {"arrives", ok, fun(S, Cast) ->
                 {Name, _} = fixture(server),
-                {Cast(S, Name, hello), S:call(Name, seen, 20000)}
+                {Cast(S, Name, hello), S:call(Name, seen, 60000)}
             end},
             {"arrives, by reference", ok, fun(S, Cast) ->
                 {Name, Reference} = fixture(server),
-                {Cast(S, Reference, hello), S:call(Name, seen, 20000)}
+                {Cast(S, Reference, hello), S:call(Name, seen, 60000)}
             end},
             {"arrives on the own node", ok, fun(S, Cast) ->
                 {Name, _} = fixture(server, S:own_node()),
-                {Cast(S, Name, hello), S:call(Name, seen, 20000)}
+                {Cast(S, Name, hello), S:call(Name, seen, 60000)}
             end},
             {"200 arrive in order", ok, fun(S, Cast) ->
                 {Name, _} = fixture(server),
                 _ = [Cast(S, Name, N) || N <- lists:seq(1, 200)],
-                S:call(Name, seen, 20000)
+                S:call(Name, seen, 60000)
             end},
             {"to an absent name", error, fun(S, Cast) -> Cast(S, {absent, b()}, hello) end},
             {"to an absent name of the own node", error, fun(S, Cast) ->
@@ -245,10 +245,10 @@ requests() ->
         end}
      || {Title, Kind, Run} <- [
             {"wait_response/2: answered", ok, fun(Send) ->
-                gen_server:wait_response(Send({echo, hello}), 20000)
+                gen_server:wait_response(Send({echo, hello}), 60000)
             end},
             {"receive_response/2: answered", ok, fun(Send) ->
-                gen_server:receive_response(Send({echo, hello}), 20000)
+                gen_server:receive_response(Send({echo, hello}), 60000)
             end},
             {"wait_response/2: answered, without a timeout", ok, fun(Send) ->
                 gen_server:wait_response(Send({echo, hello}), infinity)
@@ -262,13 +262,13 @@ requests() ->
                 gen_server:receive_response(Send(keep), 50)
             end},
             {"receive_response/2: the server stops", error, fun(Send) ->
-                gen_server:receive_response(Send({stop, oops}), 20000)
+                gen_server:receive_response(Send({stop, oops}), 60000)
             end},
             {"receive_response/2: the server fails", error, fun(Send) ->
-                gen_server:receive_response(Send({error, oops}), 20000)
+                gen_server:receive_response(Send({error, oops}), 60000)
             end},
             {"receive_response/2: the server is killed", error, fun(Send) ->
-                gen_server:receive_response(Send(kill), 20000)
+                gen_server:receive_response(Send(kill), 60000)
             end},
             {"check_response/2: of another message", error, fun(Send) ->
                 gen_server:check_response(another, Send(keep))
@@ -279,10 +279,10 @@ requests() ->
             end},
             {"three requests, answered in any order", ok, fun(Send) ->
                 Ids = [Send({echo, N}) || N <- [1, 2, 3]],
-                [gen_server:receive_response(Id, 20000) || Id <- lists:reverse(Ids)]
+                [gen_server:receive_response(Id, 60000) || Id <- lists:reverse(Ids)]
             end},
             {"nothing is left in the mailbox", ok, fun(Send) ->
-                _ = gen_server:receive_response(Send({echo, hello}), 20000),
+                _ = gen_server:receive_response(Send({echo, hello}), 60000),
                 mailbox()
             end}
         ]
@@ -290,13 +290,13 @@ requests() ->
         [
             {"gen_server:send_request/2", "to an absent name", error, fun(S) ->
                 Id = gen_server:send_request(S:via({absent, b()}), hello),
-                gen_server:receive_response(Id, 20000)
+                gen_server:receive_response(Id, 60000)
             end},
             {"gen_server:send_request/2", "to a server that has ended", error, fun(S) ->
                 {_, Reference} = Server = fixture(server),
                 ok = ended(S, Server),
                 Id = gen_server:send_request(S:via(Reference), hello),
-                gen_server:receive_response(Id, 20000)
+                gen_server:receive_response(Id, 60000)
             end},
             {"gen_server:send_request/4", "two in a collection", ok, fun(S) ->
                 {Name, _} = fixture(server),
@@ -304,8 +304,8 @@ requests() ->
                     S:via(Name), {echo, 1}, one, gen_server:reqids_new()
                 ),
                 Two = gen_server:send_request(S:via(Name), {echo, 2}, two, One),
-                {First, L1, Rest} = gen_server:receive_response(Two, 20000, true),
-                {Second, L2, _} = gen_server:receive_response(Rest, 20000, true),
+                {First, L1, Rest} = gen_server:receive_response(Two, 60000, true),
+                {Second, L2, _} = gen_server:receive_response(Rest, 60000, true),
                 {gen_server:reqids_size(Two), lists:sort([{L1, First}, {L2, Second}])}
             end},
             {"gen_server:send_request/4", "an empty collection has no answers", error, fun(_S) ->
@@ -315,7 +315,7 @@ requests() ->
 
 %% Returns when the server keeps a call; its state shows that.
 kept(S, Name) ->
-    case S:call(Name, is_kept, 20000) of
+    case S:call(Name, is_kept, 60000) of
         true -> ok;
         false -> kept(S, Name)
     end.

@@ -16,7 +16,7 @@ stops() ->
             {Name, Reference} = fixture(Fixture),
             Monitor = S:monitor(process, Reference),
             ok = comparison_monitors:established(S),
-            Stopped = Module:stop(S:via(Name), Reason, 20000),
+            Stopped = Module:stop(S:via(Name), Reason, 60000),
             receive {'DOWN', Monitor, process, _, Why} -> {Stopped, Why, mailbox()} end
         end}
      || {Module, Fixture} <- [{gen_server, server}, {gen_statem, statem}, {gen_event, event}],
@@ -31,7 +31,7 @@ states() ->
     [
         {"sys:get_state/2", "of a " ++ Title, ok, fun(S) ->
             {Name, _} = fixture(Fixture),
-            sys:get_state(S:via(Name), 20000)
+            sys:get_state(S:via(Name), 60000)
         end}
      || {Title, Fixture} <- [
             {"server", server}, {"state machine", statem}, {"manager of events", event}
@@ -40,7 +40,7 @@ states() ->
         [
             {"sys:replace_state/3", Title, Kind, fun(S) ->
                 {Name, _} = fixture(server),
-                sys:replace_state(S:via(Name), Fun, 20000)
+                sys:replace_state(S:via(Name), Fun, 60000)
             end}
          || {Title, Kind, Fun} <- [
                 {"of a server", ok, ?F:same()},
@@ -51,24 +51,24 @@ states() ->
         [
             {"sys:get_status/2", "of a server", ok, fun(S) ->
                 {Name, _} = fixture(server),
-                {status, _, {module, Module}, _} = sys:get_status(S:via(Name), 20000),
+                {status, _, {module, Module}, _} = sys:get_status(S:via(Name), 60000),
                 Module
             end},
             {"sys:get_state/2", "of a server that is suspended", ok, fun(S) ->
                 {Name, _} = fixture(server),
-                ok = sys:suspend(S:via(Name), 20000),
-                {sys:get_state(S:via(Name), 20000), sys:resume(S:via(Name), 20000)}
+                ok = sys:suspend(S:via(Name), 60000),
+                {sys:get_state(S:via(Name), 60000), sys:resume(S:via(Name), 60000)}
             end},
             {"sys:suspend/2", "no call is answered", error, fun(S) ->
                 {Name, _} = fixture(server),
-                ok = sys:suspend(S:via(Name), 20000),
+                ok = sys:suspend(S:via(Name), 60000),
                 S:call(Name, {echo, hello}, 50)
             end},
             {"sys:resume/2", "calls are answered again", ok, fun(S) ->
                 {Name, _} = fixture(server),
-                ok = sys:suspend(S:via(Name), 20000),
-                ok = sys:resume(S:via(Name), 20000),
-                {S:call(Name, {echo, hello}, 20000), mailbox()}
+                ok = sys:suspend(S:via(Name), 60000),
+                ok = sys:resume(S:via(Name), 60000),
+                {S:call(Name, {echo, hello}, 60000), mailbox()}
             end}
         ].
 
@@ -76,27 +76,27 @@ settings() ->
     [
         {"sys:statistics/3", "the messages of a server", ok, fun(S) ->
             {Name, _} = fixture(server),
-            ok = sys:statistics(S:via(Name), true, 20000),
-            hello = S:call(Name, {echo, hello}, 20000),
-            {ok, Statistics} = sys:statistics(S:via(Name), get, 20000),
+            ok = sys:statistics(S:via(Name), true, 60000),
+            hello = S:call(Name, {echo, hello}, 60000),
+            {ok, Statistics} = sys:statistics(S:via(Name), get, 60000),
             lists:keyfind(messages_in, 1, Statistics)
         end},
         {"sys:log/3", "the events of a server", ok, fun(S) ->
             {Name, _} = fixture(server),
-            ok = sys:log(S:via(Name), true, 20000),
-            hello = S:call(Name, {echo, hello}, 20000),
-            {ok, Events} = sys:log(S:via(Name), get, 20000),
+            ok = sys:log(S:via(Name), true, 60000),
+            hello = S:call(Name, {echo, hello}, 60000),
+            {ok, Events} = sys:log(S:via(Name), get, 60000),
             length(Events)
         end},
         {"sys:no_debug/2", "of a server", ok, fun(S) ->
             {Name, _} = fixture(server),
-            ok = sys:statistics(S:via(Name), true, 20000),
-            {sys:no_debug(S:via(Name), 20000), sys:statistics(S:via(Name), get, 20000)}
+            ok = sys:statistics(S:via(Name), true, 60000),
+            {sys:no_debug(S:via(Name), 60000), sys:statistics(S:via(Name), get, 60000)}
         end},
         {"sys:install/3", "a function of a module that is not allowed", error, fun(S) ->
             {Name, _} = fixture(server),
             Ignore = fun(State, _Event, _ProcState) -> State end,
-            sys:install(S:via(Name), {Ignore, none}, 20000)
+            sys:install(S:via(Name), {Ignore, none}, 60000)
         end}
     ].
 
@@ -104,8 +104,8 @@ unreached() ->
     [
         {Call, Title, error, fun(S) -> Function(S, Target(S)) end}
      || {Call, Function} <- [
-            {"sys:get_state/2", fun(S, Name) -> sys:get_state(S:via(Name), 20000) end},
-            {"gen_server:stop/3", fun(S, Name) -> gen_server:stop(S:via(Name), normal, 20000) end},
+            {"sys:get_state/2", fun(S, Name) -> sys:get_state(S:via(Name), 60000) end},
+            {"gen_server:stop/3", fun(S, Name) -> gen_server:stop(S:via(Name), normal, 60000) end},
             {"gen_event:add_handler/3", fun(S, Name) ->
                 gen_event:add_handler(S:via(Name), comparison_handler, [])
             end},
@@ -176,12 +176,12 @@ events() ->
         {"gen_event:send_request/3", "answered", ok, fun(S) ->
             {Name, _} = fixture(event),
             Id = gen_event:send_request(S:via(Name), comparison_handler, {echo, hello}),
-            {gen_event:receive_response(Id, 20000), mailbox()}
+            {gen_event:receive_response(Id, 60000), mailbox()}
         end},
         {"gen_event:send_request/3", "of no handler of the manager", error, fun(S) ->
             {Name, _} = fixture(event),
             Id = gen_event:send_request(S:via(Name), lists, hello),
-            gen_event:receive_response(Id, 20000)
+            gen_event:receive_response(Id, 60000)
         end},
         {"gen_event:sync_notify/2", "a handler that fails is removed", error, fun(S) ->
             {Name, _} = fixture(event),

@@ -132,7 +132,7 @@ elsewhere() ->
         end},
         {"global:whereis_name/1", "on another node", ok, fun(S, Global, Name) ->
             yes = Global:register_name(Name, self()),
-            until(fun() -> S:call({fixture, b()}, {whereis, Name}, 20000) =/= undefined end)
+            until(fun() -> S:call({fixture, b()}, {whereis, Name}, 60000) =/= undefined end)
         end},
         {"global:send/2", "to a process of another node", ok, fun(S, Global, Name) ->
             _ = named(S, b(), process, Name),
@@ -148,7 +148,7 @@ elsewhere() ->
         {"global:unregister_name/1", "of a process of another node", ok, fun(S, Global, Name) ->
             _ = named(S, b(), process, Name),
             Unregistered = Global:unregister_name(Name),
-            ok = until(fun() -> S:call({fixture, b()}, {whereis, Name}, 20000) =:= undefined end),
+            ok = until(fun() -> S:call({fixture, b()}, {whereis, Name}, 60000) =:= undefined end),
             {Unregistered, Global:whereis_name(Name)}
         end},
         {"global:re_register_name/2", "of a name of another node", ok, fun(S, Global, Name) ->
@@ -196,7 +196,7 @@ via() ->
         end},
         {"gen_server:call/3", "by a global name", ok, fun(S, _Global, Name) ->
             _ = named(S, b(), server, Name),
-            gen_server:call(via(S, Name), {echo, hello}, 20000)
+            gen_server:call(via(S, Name), {echo, hello}, 60000)
         end},
         {"gen_server:cast/2", "by a global name", ok, fun(S, _Global, Name) ->
             _ = named(S, b(), process, Name),
@@ -205,14 +205,14 @@ via() ->
             receive {tag, Seen} -> Seen end
         end},
         {"gen_server:call/3", "by an absent global name", error, fun(S, _Global, Name) ->
-            gen_server:call(via(S, Name), hello, 20000)
+            gen_server:call(via(S, Name), hello, 60000)
         end},
         {"gen_server:cast/2", "by an absent global name", error, fun(S, _Global, Name) ->
             gen_server:cast(via(S, Name), hello)
         end},
         {"gen_server:call/3", "by a global name: the server stops", error, fun(S, _G, Name) ->
             _ = named(S, b(), server, Name),
-            gen_server:call(via(S, Name), {stop, oops}, 20000)
+            gen_server:call(via(S, Name), {stop, oops}, 60000)
         end},
         {"gen_server:call/3", "by a global name: not answered in time", error, fun(S, _G, Name) ->
             _ = named(S, b(), server, Name),
@@ -237,14 +237,14 @@ losses() ->
             end},
             {"gen_server:call/3", "by a global name whose node has been killed", fun(S, Name) ->
                 ok = until(fun() -> (S:global()):whereis_name(Name) =:= undefined end),
-                gen_server:call(via(S, Name), hello, 20000)
+                gen_server:call(via(S, Name), hello, 60000)
             end}
         ]
     ].
 
 %% A process of this kind with a name, on a node, once the name is known here.
 named(S, Node, Kind, Name) ->
-    Target = S:call({fixture, Node}, {named, Kind, Name}, 20000),
+    Target = S:call({fixture, Node}, {named, Kind, Name}, 60000),
     ok = until(fun() -> (S:global()):whereis_name(Name) =/= undefined end),
     Target.
 

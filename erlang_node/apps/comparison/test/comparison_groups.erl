@@ -149,7 +149,7 @@ others() ->
     [
         {"pg:get_members/2", "a member on another node gets a message", ok, fun(S) ->
             Group = group(),
-            _ = S:call({fixture, b()}, {member, Group}, 20000),
+            _ = S:call({fixture, b()}, {member, Group}, 60000),
             [Member] = members(S, Group, 1),
             _ = S:send(Member, hello),
             _ = S:send(Member, {seen, S:own(), tag}),
@@ -157,25 +157,25 @@ others() ->
         end},
         {"pg:get_members/2", "members on two nodes", ok, fun(S) ->
             Group = group(),
-            _ = [S:call({fixture, Node}, {member, Group}, 20000) || Node <- [b(), c()]],
+            _ = [S:call({fixture, Node}, {member, Group}, 60000) || Node <- [b(), c()]],
             members(S, Group, 2)
         end},
         {"pg:get_local_members/2", "a member on another node is not local", ok, fun(S) ->
             Group = group(),
-            _ = S:call({fixture, b()}, {member, Group}, 20000),
+            _ = S:call({fixture, b()}, {member, Group}, 60000),
             _ = members(S, Group, 1),
             (S:pg()):get_local_members(?SCOPE, Group)
         end},
         {"pg:get_members/2", "a member on another node ends", error, fun(S) ->
             Group = group(),
-            Member = S:call({fixture, b()}, {member, Group}, 20000),
+            Member = S:call({fixture, b()}, {member, Group}, 60000),
             _ = members(S, Group, 1),
             _ = S:send(Member, {stop, oops}),
             members(S, Group, 0)
         end},
         {"pg:leave/3", "of a member on another node", error, fun(S) ->
             Group = group(),
-            Member = S:call({fixture, b()}, {member, Group}, 20000),
+            Member = S:call({fixture, b()}, {member, Group}, 60000),
             (S:pg()):leave(?SCOPE, Group, Member)
         end}
     ].
@@ -184,7 +184,7 @@ losses() ->
     [
         {"pg:get_members/2", "the node of a member is killed", loss, fun(S, Node, Ready) ->
             Group = group(),
-            _ = S:call({fixture, Node}, {member, Group}, 20000),
+            _ = S:call({fixture, Node}, {member, Group}, 60000),
             _ = members(S, Group, 1),
             Ready(),
             members(S, Group, 0)

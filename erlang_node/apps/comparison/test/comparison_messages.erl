@@ -41,14 +41,14 @@ arrivals() ->
         {"erlang:send/2", "by name and by reference in turns, in order", ok, fun(S) ->
             {Name, Reference} = fixture(server),
             _ = [S:send(case N rem 2 of 0 -> Name; 1 -> Reference end, N) || N <- lists:seq(1, 50)],
-            S:call(Name, seen, 20000)
+            S:call(Name, seen, 60000)
         end},
         {"erlang:send/2", "a cast between messages stays between them", ok, fun(S) ->
             {Name, _} = fixture(server),
             _ = S:send(Name, 1),
             _ = S:cast(Name, 2),
             _ = S:send(Name, 3),
-            S:call(Name, seen, 20000)
+            S:call(Name, seen, 60000)
         end},
         {"erlang:send/2", "a process that is no behaviour answers to a reference in a message", ok,
             fun(S) ->
@@ -86,25 +86,25 @@ terms() ->
     [
         {"gen_server:call/3", "echo: " ++ Title, ok, fun(S) ->
             {Name, _} = fixture(server),
-            S:call(Name, {echo, Term}, 20000) =:= Term
+            S:call(Name, {echo, Term}, 60000) =:= Term
         end}
      || {Title, Term} <- Terms
     ] ++
         [
             {"gen_server:call/3", "echo: a local function, applied here", ok, fun(S) ->
                 {Name, _} = fixture(server),
-                Added = S:call(Name, {echo, fun(N) -> N + 1 end}, 20000),
+                Added = S:call(Name, {echo, fun(N) -> N + 1 end}, 60000),
                 Added(1)
             end},
             {"gen_server:call/3", "echo: a reference to the own process leads back to it", ok,
                 fun(S) ->
                     {Name, _} = fixture(server),
-                    _ = S:send(S:call(Name, {echo, S:own()}, 20000), hello),
+                    _ = S:send(S:call(Name, {echo, S:own()}, 60000), hello),
                     receive Message -> Message end
                 end},
             {"gen_server:call/3", "echo: a raw process identifier", ok, fun(S) ->
                 {Name, _} = fixture(server),
-                S:call(Name, {echo, self()}, 20000) =:= self()
+                S:call(Name, {echo, self()}, 60000) =:= self()
             end},
             {"gen_server:call/3", "a raw process identifier made there", error, fun(_S) ->
                 {_, Reference} = fixture(server),
@@ -113,7 +113,7 @@ terms() ->
             {"gen_server:call/3", "echo: an Erlang reference", ok, fun(S) ->
                 {Name, _} = fixture(server),
                 Reference = make_ref(),
-                S:call(Name, {echo, Reference}, 20000) =:= Reference
+                S:call(Name, {echo, Reference}, 60000) =:= Reference
             end}
         ].
 
@@ -238,11 +238,11 @@ refused() ->
                 length(supervisor:count_children(S:via({kernel_sup, b()})))
             end},
             {"gen_server:call/3", "to a process of OTP", ok, fun(S) ->
-                is_list(S:call({kernel_sup, b()}, which_children, 20000))
+                is_list(S:call({kernel_sup, b()}, which_children, 60000))
             end}
         ].
 
 %% Sends these, and shows what has arrived.
 seen(S, Target, Messages) ->
     _ = [S:send(Target, Message) || Message <- Messages],
-    S:call(Target, seen, 20000).
+    S:call(Target, seen, 60000).

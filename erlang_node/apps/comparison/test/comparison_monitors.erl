@@ -37,14 +37,14 @@ of_processes() ->
                 {Name, Reference} = fixture(server),
                 Monitor = S:monitor(process, Reference),
                 ok = established(S),
-                _ = comparison_outcome:of_call(fun() -> S:call(Name, kill, 20000) end),
+                _ = comparison_outcome:of_call(fun() -> S:call(Name, kill, 60000) end),
                 receive {'DOWN', Monitor, _, _, Why} -> Why end
             end},
             {"erlang:monitor/2", "of a server that fails", ok, fun(S) ->
                 {Name, Reference} = fixture(server),
                 Monitor = S:monitor(process, Reference),
                 ok = established(S),
-                _ = comparison_outcome:of_call(fun() -> S:call(Name, {error, oops}, 20000) end),
+                _ = comparison_outcome:of_call(fun() -> S:call(Name, {error, oops}, 60000) end),
                 receive {'DOWN', Monitor, _, _, Why} -> Why end
             end},
             {"erlang:monitor/2", "of a process of the own node", ok, fun(S) ->
@@ -260,7 +260,7 @@ losses() ->
             Monitor = S:monitor(process, Reference),
             Ready(),
             receive {'DOWN', Monitor, _, _, _} -> ok end,
-            S:call(Name, hello, 20000)
+            S:call(Name, hello, 60000)
         end}
     ].
 

@@ -157,7 +157,7 @@ losses() ->
     ].
 
 contact(S, Node) ->
-    contact = S:call({fixture, Node}, {echo, contact}, 20000),
+    contact = S:call({fixture, Node}, {echo, contact}, 60000),
     ok.
 
 lost(S, Node, Ready, Outcome) ->

@@ -17,13 +17,13 @@ rpc() ->
     ] ++
         [
             {"rpc:call/5", "on an absent node", error, fun(S) ->
-                (S:rpc()):call(absent(), ?F, value, [1], 20000)
+                (S:rpc()):call(absent(), ?F, value, [1], 60000)
             end},
             {"rpc:call/5", "on the own node", ok, fun(S) ->
-                (S:rpc()):call(S:own_node(), ?F, value, [hello], 20000)
+                (S:rpc()):call(S:own_node(), ?F, value, [hello], 60000)
             end},
             {"rpc:call/5", "of a module that does not exist", error, fun(S) ->
-                (S:rpc()):call(b(), no_such_module, value, [], 20000)
+                (S:rpc()):call(b(), no_such_module, value, [], 60000)
             end},
             {"rpc:call/4", "a function of OTP that is allowed", ok, fun(S) ->
                 (S:rpc()):call(b(), lists, reverse, [[1, 2, 3]])
@@ -51,22 +51,22 @@ rpc() ->
                 (S:rpc()):nb_yield((S:rpc()):async_call(b(), ?F, wait, []))
             end},
             {"rpc:async_call/4", "in time, by nb_yield/2", ok, fun(S) ->
-                (S:rpc()):nb_yield((S:rpc()):async_call(b(), ?F, value, [hello]), 20000)
+                (S:rpc()):nb_yield((S:rpc()):async_call(b(), ?F, value, [hello]), 60000)
             end}
         ].
 
 %% Each with a timeout.
 functions() ->
     [
-        {"a value", ok, value, [hello], 20000},
+        {"a value", ok, value, [hello], 60000},
         {"a value without a timeout", ok, value, [hello], infinity},
-        {"a large value", ok, value, [lists:seq(1, 2000)], 20000},
-        {"a function that fails", error, fail, [oops], 20000},
-        {"a function that exits", error, leave, [oops], 20000},
-        {"a function that exits normally", error, leave, [normal], 20000},
-        {"a function that throws", error, thrown, [oops], 20000},
-        {"a function that does not exist", error, none, [], 20000},
-        {"a function with another number of arguments", error, value, [1, 2], 20000},
+        {"a large value", ok, value, [lists:seq(1, 2000)], 60000},
+        {"a function that fails", error, fail, [oops], 60000},
+        {"a function that exits", error, leave, [oops], 60000},
+        {"a function that exits normally", error, leave, [normal], 60000},
+        {"a function that throws", error, thrown, [oops], 60000},
+        {"a function that does not exist", error, none, [], 60000},
+        {"a function with another number of arguments", error, value, [1, 2], 60000},
         {"a function that does not end in time", error, wait, [], 50},
         {"a function that has no time", error, wait, [], 0}
     ].
@@ -74,16 +74,16 @@ functions() ->
 rpc_many() ->
     [
         {"rpc:multicall/5", "values of two nodes", ok, fun(S) ->
-            (S:rpc()):multicall([b(), c()], ?F, value, [hello], 20000)
+            (S:rpc()):multicall([b(), c()], ?F, value, [hello], 60000)
         end},
         {"rpc:multicall/5", "two nodes, and an absent one", error, fun(S) ->
-            (S:rpc()):multicall([b(), absent(), c()], ?F, value, [hello], 20000)
+            (S:rpc()):multicall([b(), absent(), c()], ?F, value, [hello], 60000)
         end},
         {"rpc:multicall/5", "a function that fails", error, fun(S) ->
-            (S:rpc()):multicall([b(), c()], ?F, fail, [oops], 20000)
+            (S:rpc()):multicall([b(), c()], ?F, fail, [oops], 60000)
         end},
         {"rpc:multicall/5", "no nodes", error, fun(S) ->
-            (S:rpc()):multicall([], ?F, value, [hello], 20000)
+            (S:rpc()):multicall([], ?F, value, [hello], 60000)
         end},
         {"rpc:eval_everywhere/4", "its value", ok, fun(S) ->
             (S:rpc()):eval_everywhere([b(), c()], ?F, value, [hello])
@@ -97,19 +97,19 @@ erpc() ->
     ] ++
         [
             {"erpc:call/5", "on an absent node", error, fun(S) ->
-                (S:erpc()):call(absent(), ?F, value, [1], 20000)
+                (S:erpc()):call(absent(), ?F, value, [1], 60000)
             end},
             {"erpc:call/5", "on the own node", ok, fun(S) ->
-                (S:erpc()):call(S:own_node(), ?F, value, [hello], 20000)
+                (S:erpc()):call(S:own_node(), ?F, value, [hello], 60000)
             end},
             {"erpc:call/5", "a function that fails on the own node", error, fun(S) ->
-                (S:erpc()):call(S:own_node(), ?F, fail, [oops], 20000)
+                (S:erpc()):call(S:own_node(), ?F, fail, [oops], 60000)
             end},
             {"erpc:call/5", "arguments that are no list", error, fun(S) ->
-                (S:erpc()):call(b(), ?F, value, hello, 20000)
+                (S:erpc()):call(b(), ?F, value, hello, 60000)
             end},
             {"erpc:call/5", "a module that is no atom", error, fun(S) ->
-                (S:erpc()):call(b(), "lists", value, [hello], 20000)
+                (S:erpc()):call(b(), "lists", value, [hello], 60000)
             end},
             {"erpc:call/5", "a timeout that is none", error, fun(S) ->
                 (S:erpc()):call(b(), ?F, value, [hello], never)
@@ -133,10 +133,10 @@ erpc_many() ->
     ] ++
         [
             {"erpc:multicall/5", "two nodes, and an absent one", error, fun(S) ->
-                (S:erpc()):multicall([b(), absent(), c()], ?F, value, [hello], 20000)
+                (S:erpc()):multicall([b(), absent(), c()], ?F, value, [hello], 60000)
             end},
             {"erpc:multicall/5", "no nodes", error, fun(S) ->
-                (S:erpc()):multicall([], ?F, value, [hello], 20000)
+                (S:erpc()):multicall([], ?F, value, [hello], 60000)
             end},
             {"erpc:multicast/4", "its value", ok, fun(S) ->
                 (S:erpc()):multicast([b(), c()], ?F, value, [hello])
@@ -147,9 +147,9 @@ requests() ->
     [
         {"erpc:send_request/4", Title, Kind, fun(S) ->
             Erpc = S:erpc(),
-            Erpc:receive_response(Erpc:send_request(b(), ?F, Name, Args), 20000)
+            Erpc:receive_response(Erpc:send_request(b(), ?F, Name, Args), 60000)
         end}
-     || {Title, Kind, Name, Args, 20000} <- functions()
+     || {Title, Kind, Name, Args, 60000} <- functions()
     ] ++
         [
             {"erpc:send_request/4", "not answered in time", error, fun(S) ->
@@ -162,7 +162,7 @@ requests() ->
             end},
             {"erpc:send_request/4", "waited for", ok, fun(S) ->
                 Erpc = S:erpc(),
-                Erpc:wait_response(Erpc:send_request(b(), ?F, value, [hello]), 20000)
+                Erpc:wait_response(Erpc:send_request(b(), ?F, value, [hello]), 60000)
             end},
             {"erpc:check_response/2", "of another message", error, fun(S) ->
                 Erpc = S:erpc(),
@@ -174,20 +174,20 @@ requests() ->
 servers() ->
     [
         {"gen_server:multi_call/4", "two nodes", ok, fun(S) ->
-            sorted((S:gen_server()):multi_call([b(), c()], shared(S), {echo, hello}, 20000))
+            sorted((S:gen_server()):multi_call([b(), c()], shared(S), {echo, hello}, 60000))
         end},
         {"gen_server:multi_call/4", "the own node and another", ok, fun(S) ->
             Nodes = [S:own_node(), b()],
-            sorted((S:gen_server()):multi_call(Nodes, shared(S), {echo, hello}, 20000))
+            sorted((S:gen_server()):multi_call(Nodes, shared(S), {echo, hello}, 60000))
         end},
         {"gen_server:multi_call/4", "an absent node", error, fun(S) ->
-            sorted((S:gen_server()):multi_call([b(), absent()], shared(S), {echo, 1}, 20000))
+            sorted((S:gen_server()):multi_call([b(), absent()], shared(S), {echo, 1}, 60000))
         end},
         {"gen_server:multi_call/4", "an absent name", error, fun(S) ->
-            sorted((S:gen_server()):multi_call([b(), c()], absent, {echo, hello}, 20000))
+            sorted((S:gen_server()):multi_call([b(), c()], absent, {echo, hello}, 60000))
         end},
         {"gen_server:multi_call/4", "no nodes", error, fun(S) ->
-            sorted((S:gen_server()):multi_call([], absent, {echo, hello}, 20000))
+            sorted((S:gen_server()):multi_call([], absent, {echo, hello}, 60000))
         end},
         {"gen_server:multi_call/4", "not answered in time", error, fun(S) ->
             {{Name, _}, _} = fixture(server),
@@ -195,16 +195,16 @@ servers() ->
         end},
         {"gen_server:multi_call/4", "a server that stops", error, fun(S) ->
             {{Name, _}, _} = fixture(server),
-            sorted((S:gen_server()):multi_call([b()], Name, {stop, normal}, 20000))
+            sorted((S:gen_server()):multi_call([b()], Name, {stop, normal}, 60000))
         end},
         {"gen_server:multi_call/4", "a server that fails", error, fun(S) ->
             {{Name, _}, _} = fixture(server),
-            sorted((S:gen_server()):multi_call([b()], Name, {error, oops}, 20000))
+            sorted((S:gen_server()):multi_call([b()], Name, {error, oops}, 60000))
         end},
         {"gen_server:abcast/3", "arrives", ok, fun(S) ->
             {{Name, _} = Server, _} = fixture(server),
             Cast = (S:gen_server()):abcast([b()], Name, hello),
-            {Cast, S:call(Server, seen, 20000)}
+            {Cast, S:call(Server, seen, 60000)}
         end},
         {"gen_server:abcast/3", "to an absent name, and an absent node", error, fun(S) ->
             (S:gen_server()):abcast([b(), absent()], absent, hello)

@@ -187,8 +187,8 @@ collections() ->
     [
         {"erpc:receive_response/3", "two requests, in any order", ok, fun(S) ->
             Erpc = S:erpc(),
-            {First, L1, Rest} = Erpc:receive_response(two(S), 20000, true),
-            {Second, L2, Empty} = Erpc:receive_response(Rest, 20000, true),
+            {First, L1, Rest} = Erpc:receive_response(two(S), 60000, true),
+            {Second, L2, Empty} = Erpc:receive_response(Rest, 60000, true),
             {lists:sort([{L1, First}, {L2, Second}]), Erpc:reqids_size(Empty)}
         end},
         {"erpc:receive_response/3", "the request stays", ok, fun(S) ->
@@ -198,7 +198,7 @@ collections() ->
             {Result, Label, Erpc:reqids_size(Rest)}
         end},
         {"erpc:receive_response/3", "until a time", ok, fun(S) ->
-            Until = {abs, erlang:monotonic_time(millisecond) + 20000},
+            Until = {abs, erlang:monotonic_time(millisecond) + 60000},
             element(2, (S:erpc()):receive_response(two(S), Until, true)) =/= none
         end},
         {"erpc:receive_response/3", "of an empty collection", error, fun(S) ->
@@ -212,7 +212,7 @@ collections() ->
         {"erpc:wait_response/3", "answered", ok, fun(S) ->
             Erpc = S:erpc(),
             Collection = Erpc:send_request(b(), ?F:work(value, [1]), one, Erpc:reqids_new()),
-            {Response, Label, Rest} = Erpc:wait_response(Collection, 20000, true),
+            {Response, Label, Rest} = Erpc:wait_response(Collection, 60000, true),
             {Response, Label, Erpc:reqids_size(Rest)}
         end},
         {"erpc:wait_response/3", "not answered yet", error, fun(S) ->
@@ -257,7 +257,7 @@ collections() ->
             {"erpc:receive_response/3", "a function that " ++ Title, error, fun(S) ->
                 Erpc = S:erpc(),
                 Collection = Erpc:send_request(Node(), ?F, Name, [oops], one, Erpc:reqids_new()),
-                failed(S, fun() -> Erpc:receive_response(Collection, 20000, true) end)
+                failed(S, fun() -> Erpc:receive_response(Collection, 60000, true) end)
             end}
          || {Title, Name, Node} <- [
                 {"fails", fail, fun() -> b() end},

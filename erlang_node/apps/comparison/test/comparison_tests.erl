@@ -7,9 +7,11 @@
 -define(T, partisan_test_cluster).
 %% The node that does not exist is the last.
 -define(ROLES, [node_a, node_b, node_c, node_victim, node_absent]).
+%% Of all cases on one overlay, in milliseconds; each has a limit of its own.
+-define(ALL, 600000).
 
 comparison_test_() ->
-    {timeout, 300, fun() ->
+    {timeout, 3600, fun() ->
         {First, Others} = lists:split(5, comparison_overlays:kinds()),
         [Disterl | Ours] = at_the_same_time([
             fun distributed_erlang/0, fun() -> ours(First) end, fun() -> ours(Others) end
@@ -133,8 +135,8 @@ over(Overlay, Roles, Net, Configurations, Others) ->
     end.
 
 %% The first node runs every case, then those in which the last one is killed.
-outcomes([A, _, _, #{os := Victim}]) ->
-    ?T:call(A, comparison_run, all, [Victim]).
+outcomes([#{peer := A}, _, _, #{os := Victim}]) ->
+    peer:call(A, comparison_run, all, [Victim], ?ALL).
 
 start(Net, Configuration, Flags) ->
     ?T:start_bare(Net, Configuration, ["-pa", filename:dirname(code:which(?MODULE)) | Flags]).
