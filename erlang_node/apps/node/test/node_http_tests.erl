@@ -327,7 +327,8 @@ only_tls(Cluster) ->
     % A client may learn it before it is counted.
     ok = ?T:await(fun() ->
         {200, _, Metrics} = ?T:get(0, "/metrics", Cluster),
-        re:run(Metrics, "partisan_http_refused_total{reason=\"tls\"} 2", [{capture, none}]) =:= match
+        Line = "partisan_http_refused_total{reason=\"tls\"} 2",
+        re:run(Metrics, Line, [{capture, none}]) =:= match
     end),
     slow_clients(Cluster).
 

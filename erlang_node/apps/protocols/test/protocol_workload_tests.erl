@@ -52,7 +52,7 @@ spreads(Nodes, Dir) ->
     [ok = call(Node, ?MODULE, stop, []) || Node <- Nodes].
 
 %% Its process and its file are found again, whatever it has missed meanwhile. The others begin when
-%% C has stopped for the second time: it begins nobody before its interval has passed.
+%% C has stopped for the second time: it begins no other before its interval has passed.
 restarted([A, B, C] = Nodes, Dir) ->
     Fresh = filename:join(Dir, "restarted"),
     [ok = start_on(Node, two_phase_commit, Nodes, Fresh) || Node <- [A, B]],
@@ -90,7 +90,7 @@ start_on(Node, Protocol, Nodes, Dir, Interval) ->
 begin_on(Node, Dir) ->
     call(Node, protocol_workload, start, [run_in(Dir)]).
 
-%% Each test has a run of its own: late messages of a former one start nothing.
+%% Each test has a run of its own: late messages of a previous one start nothing.
 run_in(Dir) ->
     list_to_binary(filename:basename(Dir)).
 

@@ -12,7 +12,7 @@
 %% Long enough for a busy machine.
 -define(OPTIONS, #{coordinator_timeout => 500, participant_timeout => 1000}).
 %% Of a run that needs no timeout, and in which the nodes load the code.
--define(PATIENT, #{coordinator_timeout => 60000, participant_timeout => 90000}).
+-define(LONG, #{coordinator_timeout => 60000, participant_timeout => 90000}).
 
 live_test_() ->
     {setup, fun form/0, fun partisan_test_cluster:stop/1, fun(Nodes) ->
@@ -27,7 +27,7 @@ live_test_() ->
     end}.
 
 no_faults(Nodes) ->
-    ?assertMatch({{ok, _}, [1, 1, 1]}, run_process([], [1, 1, 1], ?PATIENT, Nodes)).
+    ?assertMatch({{ok, _}, [1, 1, 1]}, run_process([], [1, 1, 1], ?LONG, Nodes)).
 
 three_phase_commit(Nodes) ->
     Search = #{
