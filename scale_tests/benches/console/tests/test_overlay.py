@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
+import os
 import re
+from xml.etree import ElementTree
 
 import pytest
 from matplotlib.image import imread
 from playwright.async_api import Locator, expect
 
-from scale_tests.benches.console.tests.visit import Visit
+from scale_tests.benches.console.tests.visit import SVG, Visit
+from scale_tests.host.commands import ROOT
 from scale_tests.measure.browser import until
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -131,3 +135,33 @@ async def test_the_slider_goes_back_to_the_links_of_then_and_says_when_history_b
     visit.site.hub.began(lambda _namespace, _name: None)
     visit.recording.step()
     await expect(visit.view("overlay")).to_contain_text("the history began anew")
+
+
+@pytest.mark.parametrize("recording", [128], indirect=True)
+async def test_the_picture_is_saved_as_a_file(visit: Visit) -> None:
+    """With PUBLISH=1 it becomes the picture of docs/console.md."""
+    graph = await drawn(visit)
+    for _ in range(4):
+        visit.recording.step()
+    visit.recording.kill("ads-7", "ads-64")
+    visit.recording.step()
+    await visit.shows("126 of 128 nodes joined")
+    links = visit.recording.links
+    await expect(graph).to_have_accessible_name(sized(128, links))
+    text = await visit.save()
+    while (later := await visit.save()) != text:
+        # Until the nodes rest.
+        text = later
+        await asyncio.sleep(0.5)
+    picture = ElementTree.fromstring(text)
+    titles = [title.text or "" for title in picture.iter(f"{SVG}title")]
+    assert f"128 nodes, {links} links" in titles[0]
+    states = dict(title.split(": ") for title in titles[1:])
+    assert states.keys() == visit.recording.nodes.keys()
+    assert {name for name, state in states.items() if state != "joined"} == {"ads-7", "ads-64"}
+    paths = [
+        path.get("d") or "" for path in picture.iter(f"{SVG}path") if path.get("fill") == "none"
+    ]
+    assert sum(path.count("M") for path in paths) == links
+    if os.environ.get("PUBLISH") == "1":
+        (ROOT / "docs/pictures/live-overlay.svg").write_text(text)

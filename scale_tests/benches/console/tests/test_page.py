@@ -5,21 +5,28 @@ from __future__ import annotations
 import json
 from copy import deepcopy
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from partisan_operator.console.history import Part
 from partisan_operator.status.announcements import Announcement
 from playwright.async_api import Locator, expect
 
-from scale_tests.benches.console.tests.visit import Visit
+from scale_tests.benches.console.tests.visit import SVG, Visit
 from scale_tests.host.commands import ROOT
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 EXECUTION = ROOT / "operator/console/test/three_phase_commit-382f.execution.json"
 MARKUP = "<img src=x onerror=window.pwned=1>"
-HOSTILE = (MARKUP, "javascript:window.pwned=1", "__proto__", "constructor", "toString", "'\"`${1}")
+HOSTILE = (
+    *(MARKUP, "javascript:window.pwned=1", "'\"`${1}", "\x1b[2J"),
+    *("__proto__", "constructor", "toString"),
+)
 """Names that no API server admits: what if a check of the operator were missing?"""
+
+DRAWN = {"svg", "g", "title", "rect", "path", "circle", "text"}
+"""The elements of a saved picture."""
 
 
 @pytest.mark.parametrize(
@@ -194,6 +201,10 @@ async def test_hostile_names_and_texts_are_shown_as_text_and_nothing_else(
         for name in await visit.views():
             await visit.choose(name)
             assert await visit.page.locator("img, main script, a[href^='javascript']").count() == 0
+        view = await visit.choose("overlay")
+        await expect(view.get_by_role("alert")).to_have_count(0)
+        picture = ElementTree.fromstring(await visit.save())
+        assert {element.tag.removeprefix(SVG) for element in picture.iter()} == DRAWN
         table = await visit.choose("nodes")
         for name in HOSTILE:
             await expect(table.get_by_text(name, exact=True).first).to_be_visible()

@@ -14,6 +14,8 @@ from scale_tests.measure.browser import PATIENCE_MS, Watched
 
 AXE = ROOT / "operator/console/node_modules/axe-core/axe.min.js"
 
+SVG = "{http://www.w3.org/2000/svg}"
+
 expect.set_options(timeout=PATIENCE_MS)
 
 
@@ -54,6 +56,14 @@ class Visit:
         await self.page.locator(f'nav[aria-label="Views"] a[href$="/{name}"]').click()
         await expect(self.view(name)).to_be_visible()
         return self.view(name)
+
+    async def save(self) -> str:
+        """Saves the picture of the overlay; returns the file's text."""
+        async with self.page.expect_download() as downloading:
+            await self.page.get_by_role("button", name="Save SVG").click()
+        download = await downloading.value
+        assert download.suggested_filename == "ads-overlay.svg"
+        return (await download.path()).read_text()
 
     async def leave(self) -> None:
         """Goes to the list of clusters."""

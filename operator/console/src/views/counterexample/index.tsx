@@ -106,6 +106,7 @@ async function read(file: File): Promise<Opened> {
 export const counterexample: View = {
     id: "counterexample",
     title: "Counterexample",
-    shown: page => !page.route.name,
+    // Beside a cluster, not instead of one that is not there.
+    shown: page => !page.route.name || page.open !== undefined,
     View: Counterexample,
 };

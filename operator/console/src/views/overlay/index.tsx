@@ -1,11 +1,12 @@
 // The overlay of the open cluster as a picture. The view of nodes has the same as a table.
 
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { Details, Document } from "../../model/document.ts";
-import { count } from "../../model/figures.ts";
+import type { Details, Document, Summary } from "../../model/document.ts";
+import { clock, count } from "../../model/figures.ts";
 import { byName } from "../../model/graph.ts";
 import type { Open, Page } from "../../model/page.ts";
 import { fragment } from "../../model/route.ts";
+import { download } from "../../parts/download.ts";
 import { Timeline } from "../../parts/timeline.tsx";
 import type { View } from "../view.ts";
 import { Account } from "./account.tsx";
@@ -35,9 +36,10 @@ function Overlay({ page }: { page: Page }) {
     const picture = useRef<Picture>(undefined);
 
     const details = moment === undefined ? open.details : moment.details[open.key];
-    const kind = (moment?.clusters[open.key] ?? open.summary).overlay?.kind;
+    const summary = moment?.clusters[open.key] ?? open.summary;
+    const kind = summary.overlay?.kind;
     const layout = chosen || layoutOf(kind);
-    const channels = useMemo(() => (details ? channelsOf(details) : []), [details]);
+    const channels = useMemo(() => (details ? channelsOf(summary, details) : []), [details]);
 
     useLayoutEffect(() => {
         const made = new Picture(
@@ -83,6 +85,11 @@ function Overlay({ page }: { page: Page }) {
 
     const nodes = Object.keys(details?.nodes ?? {}).length;
     const links = Object.keys(details?.links ?? {}).length;
+    const save = () => {
+        const size = `${count(nodes)} nodes, ${count(links)} links`;
+        const title = `${open.key}, ${clock(details?.observed_at ?? 0)}: ${size}`;
+        download(`${open.name}-overlay.svg`, picture.current?.svg(title) ?? "");
+    };
     const omitted = details?.omitted;
     return (
         <section data-view="overlay" class="overlay" aria-label="Overlay">
@@ -136,6 +143,9 @@ function Overlay({ page }: { page: Page }) {
                     </button>
                     <button type="button" onClick={() => picture.current?.again()}>
                         Arrange anew
+                    </button>
+                    <button type="button" title="The picture as a file" onClick={save}>
+                        Save SVG
                     </button>
                 </span>
             </div>
@@ -254,15 +264,12 @@ function layoutOf(kind: string | undefined): Layout {
     return kind === "FullMesh" ? "circle" : "force";
 }
 
-/** Channels with known rates on any link, in the order of their names. */
-function channelsOf({ links }: Details): string[] {
-    const names = new Set<string>();
-    for (const link of Object.values(links)) {
-        for (const name of Object.keys(link.channels ?? {})) {
-            names.add(name);
-        }
-    }
-    return [...names].sort();
+/** All channels in the order of their names, as in the view of traffic; none without links' rates. */
+function channelsOf(summary: Summary, { links }: Details): string[] {
+    const names = Object.values(links).flatMap(link => Object.keys(link.channels ?? {}));
+    return names.length === 0
+        ? []
+        : [...new Set([...Object.keys(summary.channels ?? {}), ...names])].sort();
 }
 
 export const overlay: View = {

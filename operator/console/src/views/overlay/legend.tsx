@@ -7,7 +7,7 @@ import { type Shape, STATES, seriesColour } from "../../model/looks.ts";
 
 interface LegendProps {
     details: Details;
-    /** The channels whose rates are known, in the order of their colours. */
+    /** In the order of their colours. */
     channels: readonly string[];
 }
 

@@ -7,11 +7,21 @@
 import type Sigma from "sigma";
 import type { ClusterNode, Details, Link } from "../../model/document.ts";
 import { ends } from "../../model/graph.ts";
-import { busiest, lookOf, radius, rateOf, SERIES, seriesColour, width } from "../../model/looks.ts";
+import {
+    busiest,
+    lookOf,
+    radius,
+    rateOf,
+    SERIES,
+    STATES,
+    seriesColour,
+    width,
+} from "../../model/looks.ts";
 import { colours, faint, onTheme } from "../../parts/colours.ts";
 import { Arrangement, type Layout } from "./arrangement.ts";
 import { draw } from "./drawing.ts";
 import { QuietGraph } from "./graph.ts";
+import { svgOf } from "./saved.ts";
 
 export interface Scene {
     details: Details;
@@ -108,6 +118,28 @@ export class Picture {
         return this.#arrangement.next(node, x, y);
     }
 
+    /** The picture as the text of an SVG file; names of nodes are in it, but not beside them. */
+    svg(title: string): string {
+        const states = new Set(this.#graph.mapNodes((_, { node }) => node.state));
+        const channels = this.#scene?.channels ?? [];
+        return svgOf(this.#graph, {
+            title,
+            ink: this.#colour("--ink"),
+            page: this.#colour("--page"),
+            labels: this.#arrangement.labels,
+            entries: [
+                ...Object.entries(STATES)
+                    .filter(([state]) => states.has(state))
+                    .map(([text, { shape, colour }]) => ({
+                        text,
+                        shape,
+                        colour: this.#colour(colour),
+                    })),
+                ...channels.map((text, at) => ({ text, colour: this.#colour(seriesColour(at)) })),
+            ],
+        });
+    }
+
     close(): void {
         this.#endTheme();
         this.#arrangement.close();
@@ -156,8 +188,9 @@ export class Picture {
             }
         }
         for (const [name, node] of Object.entries(nodes)) {
-            // No pod has this name, and sigma.js would write the node's look into all objects.
-            if (name === "__proto__") {
+            // Names such as `constructor`, which no pod of a cluster has: sigma.js keeps what it
+            // knows of nodes in plain objects, where it would find or change what they inherit.
+            if (name in Object.prototype) {
                 continue;
             }
             if (!this.#graph.hasNode(name)) {
