@@ -106,7 +106,7 @@ async function read(file: File): Promise<Opened> {
 export const counterexample: View = {
     id: "counterexample",
     title: "Counterexample",
-    // Beside a cluster, not instead of one that is not there.
+    // Next to a cluster, not instead of one that is not there.
     shown: page => !page.route.name || page.open !== undefined,
     View: Counterexample,
 };

@@ -118,7 +118,7 @@ export class Picture {
         return this.#arrangement.next(node, x, y);
     }
 
-    /** The picture as the text of an SVG file; names of nodes are in it, but not beside them. */
+    /** The picture as the text of an SVG file; names of nodes are their titles. */
     svg(title: string): string {
         const states = new Set(this.#graph.mapNodes((_, { node }) => node.state));
         const channels = this.#scene?.channels ?? [];

@@ -35,7 +35,7 @@ const SIZE = 1000;
 const MARGIN = 30;
 const LINE = 24;
 
-/** Entries beside each other. */
+/** Entries on one line. */
 const COLUMNS = 6;
 
 /** Draws the graph as it is arranged. */
