@@ -15,9 +15,11 @@ handle_call(seen, _From, #{seen := Seen} = State) ->
     {reply, lists:reverse(Seen), State};
 handle_call({echo, Term}, _From, State) ->
     {reply, Term, State};
-%% Answers on command.
+%% Answers on command: `none' if there is nothing to answer.
 handle_call(keep, From, State) ->
     {noreply, State#{kept := From}};
+handle_call(release, _From, #{kept := none} = State) ->
+    {reply, none, State};
 handle_call(release, _From, #{kept := Kept} = State) ->
     gen_server:reply(Kept, kept),
     {reply, ok, State#{kept := none}};
