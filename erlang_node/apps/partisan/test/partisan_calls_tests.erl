@@ -89,7 +89,11 @@ bounded([A, B]) ->
         ?assertEqual({Way, 60000}, {Way, call(A, ?MODULE, room_timeout, [[Way, Target]])})
      || Way <- [otp_call, otp_message, call]
     ],
-    ?assertEqual(2000, call(A, ?MODULE, room_timeout, [[short_call, Target]])).
+    ?assertEqual(2000, call(A, ?MODULE, room_timeout, [[short_call, Target]])),
+    % The next test counts the slots: none of these calls may still have one, or be on its way.
+    ok = await(fun() -> call(A, ?MODULE, proxies, []) =:= 0 end),
+    ?assertEqual(hello, call(A, partisan, call, [Target, {echo, hello}])),
+    ok = await(fun() -> calls(B) =:= 0 end).
 
 flood([A, B]) ->
     Before = call(B, erlang, whereis, [partisan_remote]),
