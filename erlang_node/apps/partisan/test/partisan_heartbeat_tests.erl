@@ -58,7 +58,7 @@ catch_up() ->
 
 %% The connection of this peer's overlay messages.
 connection(Peer) ->
-    Fields = tuple_to_list(sys:get_state(partisan_listener)),
+    Fields = tuple_to_list(sys:get_state(partisan_listener, infinity)),
     hd([
         Pid
      || #{} = Lanes <- Fields, {{Name, _, overlay, 0}, Pid} <- maps:to_list(Lanes), Name =:= Peer

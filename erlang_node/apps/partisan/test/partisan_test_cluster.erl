@@ -170,8 +170,13 @@ links() ->
 
 link_to(Peer) ->
     case ets:lookup(partisan_lanes, {Peer, overlay, 0}) of
-        [{_, Lane}] -> element(8, sys:get_state(partisan_lane:pid(Lane), ?TIMEOUT));
-        [] -> none
+        [{_, Lane}] ->
+            % It ends when its peer is lost, and is followed by another.
+            try element(8, sys:get_state(partisan_lane:pid(Lane), ?TIMEOUT))
+            catch exit:_ -> none
+            end;
+        [] ->
+            none
     end.
 
 is_renewed(Key, Previous, Links) ->
