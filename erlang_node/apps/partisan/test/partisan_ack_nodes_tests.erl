@@ -34,7 +34,7 @@ pair() ->
 about_the_limit([A, B]) ->
     Sizes = lists:seq(?LIMIT - 300, ?LIMIT + 10, 10),
     Outcomes = [
-        {Size, forward(A, B, binary:copy(<<1>>, Size), #{ack => true, timeout => 5000})}
+        {Size, forward(A, B, binary:copy(<<1>>, Size), #{ack => true, timeout => 60000})}
      || Size <- Sizes
     ],
     Arrived = [Size || {Size, ok} <- Outcomes],
