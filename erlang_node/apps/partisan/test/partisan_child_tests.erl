@@ -21,8 +21,11 @@ child_test_() ->
 
 clusters() ->
     [
-        {"full mesh: ", form(?SETTINGS)},
-        {"star: ", form(?SETTINGS#{overlay => {client_server, #{servers => [<<"node-1">>]}}})}
+        {Kind, form(maps:merge(?SETTINGS, Overlay))}
+     || {Kind, Overlay} <- [
+            {"full mesh: ", #{}},
+            {"star: ", #{overlay => {client_server, #{servers => [<<"node-1">>]}}}}
+        ]
     ].
 
 stop(Clusters) ->
