@@ -13,7 +13,7 @@
 
 -define(PORT, 7946).
 %% Of a boot, and of a call, which may itself wait for a condition.
--define(TIMEOUT, 90000).
+-define(TIMEOUT, 400000).
 
 token() -> <<"0123456789abcdef0123456789abcdef">>.
 
@@ -211,7 +211,7 @@ count_senders() ->
     ]).
 
 await(Condition) ->
-    await(Condition, 60000).
+    await(Condition, 300000).
 
 await(Condition, Timeout) when Timeout > 0 ->
     case Condition() of
