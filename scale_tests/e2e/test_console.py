@@ -10,6 +10,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Locator, Page, expect
 
+from scale_tests.benches.churn.faults import Faults
 from scale_tests.cluster.environment import Environment
 from scale_tests.cluster.operator import kubectl, tool
 from scale_tests.cluster.subject import counter, kill_pod, manifest
@@ -58,7 +59,7 @@ async def opened(url: str, namespace: str) -> AsyncIterator[Watched]:
 
 
 async def test_the_page_follows_a_cluster_from_its_start_through_faults(
-    opened: Watched, new_subject: NewSubject
+    opened: Watched, new_subject: NewSubject, environment: Environment
 ) -> None:
     page = opened.page
     await expect(page.get_by_role("status").first).to_have_text("Live")
@@ -76,6 +77,14 @@ async def test_the_page_follows_a_cluster_from_its_start_through_faults(
     subject.wait_steady()
     await expect(await column(page, "seen-5", "State")).to_have_text("joined")
     await expect(head).to_contain_text(f"{NODES} of {NODES} nodes joined")
+
+    # The network is cut in this machine's own packet filter.
+    if environment.local:
+        with Faults(environment, subject.cluster, subject.namespace, "seen", seed=1).partition():
+            await expect(head).to_contain_text("2 components")
+            await expect(page.get_by_text("OverlayPartitioned").first).to_be_visible()
+        subject.wait_healthy(NODES)
+        await expect(head).not_to_contain_text("components")
 
     subject.patch(overlay={"kind": "Cyclon"})
     subject.wait_reconfigured()
