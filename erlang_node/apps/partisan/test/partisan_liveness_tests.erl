@@ -9,7 +9,7 @@
 -import(partisan_test_cluster, [call/4, name/1, await/1, await/2]).
 
 %% On the nodes.
--export([accepted/0, deafen/1, is_open/1, flood/1]).
+-export([accepted/0, deafen/1, deafen_all/0, is_open/1, flood/1]).
 
 -define(HEARTBEAT, 2000).
 %% Many times the expected time, and a small part of the kernel's default.
@@ -142,6 +142,15 @@ accepted() ->
 
 deafen({To, From}) ->
     [Socket] = [Socket || {Local, Remote, Socket} <- sockets(), {Local, Remote} =:= {To, From}],
+    deaf(Socket).
+
+%% Those that are accepted at this moment. One may be just closing: of two to one peer, for example.
+deafen_all() ->
+    Listening = partisan_config:get(listen_port),
+    _ = [deaf(Socket) || {{_, Port}, _, Socket} <- sockets(), Port =:= Listening],
+    ok.
+
+deaf(Socket) ->
     inet:setopts(Socket, [{raw, ?IPPROTO_IP, ?IP_MINTTL, <<255:32/native>>}]).
 
 %% Asked on the dialling node.
