@@ -9,11 +9,12 @@
 -import(partisan_test_cluster, [call/4, name/1, await/1, await/2]).
 
 %% On the nodes.
--export([accepted/0, deafen/1, deafen_all/0, is_open/1, flood/1]).
+-export([written/0, deafen/1, deafen_all/0, is_open/1, flood/1]).
 
 -define(HEARTBEAT, 2000).
 %% Many times the expected time, and a small part of the kernel's default.
 -define(TIMEOUT, 90000).
+-define(LARGE, 262144).
 -define(IPPROTO_IP, 0).
 -define(IP_MINTTL, 21).
 
@@ -49,7 +50,7 @@ pair(Overrides) ->
     end),
     ok = call(B, partisan_test_sink, start, [sink]),
     % The runtime's own messages would open this one at any time.
-    ok = arrives(default, A, B),
+    ok = arrives(default, first, A, B),
     Nodes.
 
 cases([A, B]) ->
@@ -100,15 +101,21 @@ closed(A, B) ->
     ok = call(B, partisan_test_sink, resume, [sink]),
     arrives_again(closed, A, B).
 
-%% A channel's connection, opened by its first message: the addresses of its receiver and sender.
+%% A channel's connection: the addresses of its receiver and sender. The one that carries a large
+%% message; others may open at the same moment.
 connection(Channel, A, B) ->
-    Before = call(B, ?MODULE, accepted, []),
-    ok = arrives(Channel, A, B),
-    [Connection] = call(B, ?MODULE, accepted, []) -- Before,
+    ok = arrives(Channel, first, A, B),
+    Before = call(A, ?MODULE, written, []),
+    ok = arrives(Channel, binary:copy(<<"x">>, ?LARGE), A, B),
+    [Connection] = [
+        {To, From}
+     || {{From, To} = Addresses, Bytes} <- maps:to_list(call(A, ?MODULE, written, [])),
+        Bytes - maps:get(Addresses, Before, 0) >= ?LARGE
+    ],
     Connection.
 
-arrives(Channel, A, B) ->
-    Message = {Channel, first},
+arrives(Channel, Content, A, B) ->
+    Message = {Channel, Content},
     ok = call(A, partisan, forward, [name(B), sink, Message, #{channel => Channel}]),
     await(fun() -> call(B, partisan_test_sink, has, [sink, [Message]]) end).
 
@@ -136,9 +143,13 @@ flood(Arguments) ->
         {error, timeout} -> ok
     end.
 
-accepted() ->
-    Listening = partisan_config:get(listen_port),
-    [{To, From} || {{_, Port} = To, From, _} <- sockets(), Port =:= Listening].
+%% Bytes, by the addresses of a connection's ends.
+written() ->
+    maps:from_list([
+        {{Local, Remote}, Bytes}
+     || {Local, Remote, Socket} <- sockets(),
+        {ok, [{send_oct, Bytes}]} <- [inet:getstat(Socket, [send_oct])]
+    ]).
 
 deafen({To, From}) ->
     [Socket] = [Socket || {Local, Remote, Socket} <- sockets(), {Local, Remote} =:= {To, From}],
