@@ -13,6 +13,7 @@ from scale_tests.cluster.subject import LASTING, Subject, counter, kill_pod, man
 from scale_tests.cluster.wait import wait_for
 from scale_tests.e2e.conftest import NewSubject
 from scale_tests.e2e.outcomes import assert_accounted, wait_replaced
+from scale_tests.e2e.shapes import is_brokered, views_of
 from scale_tests.host.commands import CommandError, capture
 
 NODES = 16
@@ -34,6 +35,32 @@ def test_three_pods_killed_mid_run_rejoin_and_the_count_is_exact(new_subject: Ne
     status = subject.end_run()
     after = subject.uids()
     assert {name for name in before if after[name] != before[name]} == set(victims)
+    assert_accounted(subject, status)
+
+
+def test_a_killed_broker_takes_its_place_again_and_the_count_is_exact(
+    new_subject: NewSubject,
+) -> None:
+    subject = new_subject("brokered")
+    overlay = {
+        "kind": "PublishSubscribe",
+        "publishSubscribe": {"brokers": 2, "replication": 2},
+    }
+    subject.apply(manifest("brokered", NODES, overlay=overlay, **COUNTING))
+    subject.wait_counted(NODES * 5)
+    before = subject.uids()
+    # Others find each other through the second one meanwhile.
+    kill_pod(subject, "brokered-0")
+    wait_replaced(subject, 1)
+    wait_for(
+        "everyone at both brokers",
+        lambda: views_of(subject.nodes()),
+        lambda views: len(views) == NODES and is_brokered(views),
+        progress=repr,
+    )
+    status = subject.end_run()
+    after = subject.uids()
+    assert {name for name in before if after[name] != before[name]} == {"brokered-0"}
     assert_accounted(subject, status)
 
 
