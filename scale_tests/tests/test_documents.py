@@ -1,4 +1,7 @@
-"""Links of the documents: each leads to a file, a directory or a heading that is there."""
+"""Links of the documents: each leads to a file, a directory or a heading that is there.
+
+Also the length of the README, and the list of pages.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +28,9 @@ DOCUMENTS = [file for file in FILES if file.suffix == ".md"]
 PATH = {"link_open": "href", "image": "src"}
 """The attribute with the target, by the kind of token."""
 
+HTML = re.compile(r'\b(?:href|src|srcset)="([^"]+)"')
+"""A target in a block of HTML."""
+
 
 @cache
 def tokens(document: Path) -> list[Token]:
@@ -35,11 +41,11 @@ def tokens(document: Path) -> list[Token]:
 def targets(document: Path) -> Iterator[str]:
     """The targets of links and pictures, without other sites."""
     for block in tokens(document):
-        for token in block.children or ():
-            if token.type in PATH:
-                target = str(token.attrs[PATH[token.type]])
-                if not urlsplit(target).scheme:
-                    yield unquote(target)
+        inline = (t for t in block.children or () if t.type in PATH)
+        found = [str(token.attrs[PATH[token.type]]) for token in inline]
+        if block.type == "html_block":
+            found += HTML.findall(block.content)
+        yield from (unquote(target) for target in found if not urlsplit(target).scheme)
 
 
 @cache
@@ -80,3 +86,25 @@ def test_headings_have_the_anchors_that_they_are_linked_by() -> None:
 )
 def test_a_link_that_leads_nowhere_is_found(target: str) -> None:
     assert not leads_somewhere(Path("docs/scale.md"), target)
+
+
+def test_links_in_html_are_checked() -> None:
+    assert "docs/pictures/architecture-dark.svg" in targets(Path("README.md"))
+
+
+def test_the_readme_is_at_most_700_words_long() -> None:
+    text = (ROOT / "README.md").read_text()
+    prose = re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
+    assert len(prose.split()) <= 700
+
+
+def test_every_page_is_in_the_list_of_pages() -> None:
+    listed = {Path("docs") / target.partition("#")[0] for target in targets(Path("docs/README.md"))}
+    pages = {file for file in DOCUMENTS if file.parent == Path("docs")}
+    assert pages - listed == {Path("docs/README.md")}
+
+
+def test_the_dark_architecture_picture_is_the_light_one_in_other_colours() -> None:
+    pictures = [ROOT / f"docs/pictures/architecture-{name}.svg" for name in ("light", "dark")]
+    light, dark = (re.sub(r"#[0-9a-f]{6}\b", "", picture.read_text()) for picture in pictures)
+    assert light == dark
