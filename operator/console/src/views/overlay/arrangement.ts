@@ -38,10 +38,9 @@ export class Arrangement {
     constructor(private readonly graph: UndirectedGraph) {}
 
     /**
-     * Follows the graph: new nodes get a place, and all of them if much has changed. Returns whether
-     * any was moved.
+     * Follows the graph: new nodes get a place, and all of them if much has changed.
      */
-    update(layout: Layout, details: Details, added: readonly string[]): boolean {
+    update(layout: Layout, details: Details, added: readonly string[]): void {
         if (added.length === this.graph.order) {
             this.#move(disc(this.#names()));
         }
@@ -49,11 +48,10 @@ export class Arrangement {
         if (this.#layout !== layout || !few || (added.length > 0 && layout !== "force")) {
             this.#among(added);
             this.arrange(layout, details);
-            return true;
+            return;
         }
         const arrived = [...this.#loose].filter(name => this.#degree(name) > 0);
         this.#among([...added, ...arrived]);
-        return added.length + arrived.length > 0;
     }
 
     /** Arranges all nodes; the force layout begins where they are. */

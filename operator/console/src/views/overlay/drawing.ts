@@ -1,8 +1,8 @@
 // How sigma.js draws the graph: four shapes, labels where there is room, the selected node marked.
 
 import type { UndirectedGraph } from "graphology";
-import Sigma from "sigma";
 import { sdfCircle, sdfDiamond, sdfSquare, sdfTriangle } from "sigma/rendering";
+import { BatchedSigma } from "./batch.ts";
 
 /** Draws the graph into an element. `colour` reads the palette, `selected` names a node. */
 export function draw(
@@ -10,9 +10,9 @@ export function draw(
     canvas: HTMLElement,
     colour: (name: string) => string,
     selected: () => string,
-): Sigma {
+): BatchedSigma {
     const marked = (hovered: boolean, node: unknown) => hovered || node === selected();
-    return new Sigma(graph, canvas, {
+    return new BatchedSigma(graph, canvas, {
         primitives: {
             nodes: { shapes: [sdfCircle(), sdfSquare(), sdfTriangle(), sdfDiamond()] },
         },

@@ -266,8 +266,13 @@ function layoutOf(kind: string | undefined): Layout {
 
 /** All channels in the order of their names, as in the view of traffic; none without links' rates. */
 function channelsOf(summary: Summary, { links }: Details): string[] {
-    const names = Object.values(links).flatMap(link => Object.keys(link.channels ?? {}));
-    return names.length === 0
+    const names = new Set<string>();
+    for (const link of Object.values(links)) {
+        for (const name in link.channels) {
+            names.add(name);
+        }
+    }
+    return names.size === 0
         ? []
         : [...new Set([...Object.keys(summary.channels ?? {}), ...names])].sort();
 }

@@ -4,7 +4,7 @@
 // documents. Positions stay as they are unless much of the graph has changed; a new node appears
 // among its neighbours.
 
-import type Sigma from "sigma";
+import { UndirectedGraph } from "graphology";
 import type { ClusterNode, Details, Link } from "../../model/document.ts";
 import { ends } from "../../model/graph.ts";
 import {
@@ -19,8 +19,8 @@ import {
 } from "../../model/looks.ts";
 import { colours, faint, onTheme } from "../../parts/colours.ts";
 import { Arrangement, type Layout } from "./arrangement.ts";
+import type { BatchedSigma } from "./batch.ts";
 import { draw } from "./drawing.ts";
-import { QuietGraph } from "./graph.ts";
 import { svgOf } from "./saved.ts";
 
 export interface Scene {
@@ -41,10 +41,10 @@ const COLOURS = [
 ];
 
 export class Picture {
-    readonly #graph = new QuietGraph();
+    readonly #graph = new UndirectedGraph();
     readonly #arrangement = new Arrangement(this.#graph);
     readonly #endTheme = onTheme(() => this.#restyle());
-    #sigma: Sigma | undefined;
+    #sigma: BatchedSigma | undefined;
     #palette = colours(COLOURS);
     #scene: Scene | undefined;
     #signs = new Map<string, HTMLElement>();
@@ -60,29 +60,22 @@ export class Picture {
     update(scene: Scene): void {
         const before = this.#scene;
         this.#scene = scene;
-        let touched: string[] = [];
-        let whole = false;
-        this.#graph.quietly(() => {
-            const { added, changed, dropped } = this.#updateNodes(scene.details.nodes);
-            const links = this.#updateLinks(before);
-            const moved = this.#arrangement.update(scene.layout, scene.details, added);
-            whole = added.length > 0 || dropped || links || moved;
-            touched = changed;
+        this.#change(() => {
+            const added = this.#updateNodes(scene.details.nodes);
+            this.#updateLinks(before);
+            this.#arrangement.update(scene.layout, scene.details, added);
+            if (before?.selected !== scene.selected) {
+                const ends = [before?.selected ?? "", scene.selected];
+                const nodes = ends.filter(name => this.#graph.hasNode(name));
+                this.#sigma?.refresh({ partialGraph: { nodes } });
+            }
         });
-        if (before?.selected !== scene.selected) {
-            const ends = [before?.selected ?? "", scene.selected];
-            touched.push(...ends.filter(name => this.#graph.hasNode(name)));
-        }
         if (before !== undefined && before.layout !== scene.layout) {
             this.fit();
         }
         this.#sign();
         if (this.#sigma === undefined) {
             this.#begin();
-        } else if (whole) {
-            this.#sigma.refresh();
-        } else if (touched.length > 0) {
-            this.#sigma.refresh({ partialGraph: { nodes: touched } });
         }
     }
 
@@ -175,16 +168,24 @@ export class Picture {
         }
     }
 
+    /** Changes the graph; what differs is drawn once. */
+    #change(change: () => void): void {
+        if (this.#sigma === undefined) {
+            change();
+        } else {
+            this.#sigma.batch(change);
+        }
+    }
+
     // What the document says.
 
-    #updateNodes(nodes: Record<string, ClusterNode>) {
-        const [added, changed]: [string[], string[]] = [[], []];
+    /** Returns the nodes that are new. */
+    #updateNodes(nodes: Record<string, ClusterNode>): string[] {
+        const added: string[] = [];
         const size = radius(Object.keys(nodes).length);
-        let dropped = false;
         for (const name of this.#graph.nodes()) {
             if (nodes[name] === undefined) {
                 this.#graph.dropNode(name);
-                dropped = true;
             }
         }
         for (const [name, node] of Object.entries(nodes)) {
@@ -202,24 +203,20 @@ export class Picture {
             const attributes = this.#graph.getNodeAttributes(name);
             if (attributes.node !== node || attributes.size !== size) {
                 this.#graph.mergeNodeAttributes(name, { node, ...this.#nodeLook(node, size) });
-                changed.push(name);
             }
         }
-        return { added, changed, dropped };
+        return added;
     }
 
-    /** Returns whether any link differs. */
-    #updateLinks(before: Scene | undefined): boolean {
+    #updateLinks(before: Scene | undefined): void {
         const { details, channel, selected } = this.#scene as Scene;
         const anew = before?.channel !== channel || before.selected !== selected;
         if (before?.details.links === details.links && !anew) {
-            return false;
+            return;
         }
-        let changed = false;
         for (const key of this.#graph.edges()) {
             if (details.links[key] === undefined) {
                 this.#graph.dropEdge(key);
-                changed = true;
             }
         }
         for (const [key, link] of Object.entries(details.links)) {
@@ -227,14 +224,11 @@ export class Picture {
             if (this.#graph.hasEdge(key)) {
                 if (anew || this.#graph.getEdgeAttribute(key, "link") !== link) {
                     this.#graph.replaceEdgeAttributes(key, this.#linkLook(key, link));
-                    changed = true;
                 }
             } else if (this.#graph.hasNode(left) && this.#graph.hasNode(right) && left !== right) {
                 this.#graph.addEdgeWithKey(key, left, right, this.#linkLook(key, link));
-                changed = true;
             }
         }
-        return changed;
     }
 
     // How it looks.
@@ -266,13 +260,12 @@ export class Picture {
 
     #restyle(): void {
         this.#palette = colours(COLOURS);
-        this.#graph.quietly(() => {
+        this.#change(() => {
             this.#graph.updateEachNodeAttributes((_, attributes) =>
                 Object.assign(attributes, this.#nodeLook(attributes.node, attributes.size)),
             );
             this.#graph.updateEachEdgeAttributes((key, { link }) => this.#linkLook(key, link));
         });
-        this.#sigma?.refresh();
     }
 
     /** Names the groups of nodes. */
