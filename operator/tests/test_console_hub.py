@@ -20,6 +20,7 @@ from partisan_operator.console.history import Change, History, Part
 from partisan_operator.console.hub import Hub
 from partisan_operator.console.patches import apply, delta
 from partisan_operator.console.viewer import Selection
+from partisan_operator.models import PartisanClusterStatus
 from partisan_operator.observe.observation import Observation, Seen
 from partisan_operator.status.announcements import Announcement
 from world import START, report
@@ -124,6 +125,27 @@ async def test_an_open_cluster_has_the_rates_of_its_links(hub: Hub) -> None:
             "channels": {"gossip": {"messages_per_second": 3, "bytes_per_second": 3700}}
         }
     }
+
+
+async def test_rates_of_channels_are_unknown_after_the_first_observation(hub: Hub) -> None:
+    traffic = {"name": "default", "messages": 7, "bytes": 70, "dropped": 0, "queueBytes": 0}
+    idle = traffic | {"messagesPerSecond": 0, "bytesPerSecond": 0}
+    found = PartisanClusterStatus.model_validate({"channels": [idle]})
+
+    def shown_rates() -> set[str]:
+        default = page.document["clusters"]["default/ads"]["channels"]["default"]
+        assert default["messages"] == 7
+        return {name for name in default if name.endswith("per_second")}
+
+    page = Page()
+    async with closing(hub.stream(EVERYTHING)) as stream:
+        await page.read(stream)
+        hub.observed(ads(), found, LINK)
+        await page.read(stream)
+        assert shown_rates() == set()
+        hub.observed(ads(), found, LINK)
+        await page.read(stream)
+        assert shown_rates() == {"messages_per_second", "bytes_per_second"}
 
 
 async def test_a_viewer_sees_its_namespaces_alone(hub: Hub) -> None:

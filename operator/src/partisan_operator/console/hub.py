@@ -59,6 +59,9 @@ class _Cluster:
     observation: Observation | None = None
     events: deque[tuple[int, Document]] = field(default_factory=lambda: deque(maxlen=MAX_EVENTS))
     rates: LinkRates = field(default_factory=LinkRates)
+    observations: int = 0
+    """By this leader."""
+
 
 
 class Hub(Audience):
@@ -98,7 +101,9 @@ class Hub(Audience):
         self, cluster: PartisanCluster, status: PartisanClusterStatus, observation: Observation
     ) -> None:
         """Take over the result of a reconcile."""
-        self._store(cluster, status).observation = observation
+        entry = self._store(cluster, status)
+        entry.observation = observation
+        entry.observations += 1
         self._refresh(cluster)
 
     def failed(self, cluster: PartisanCluster, status: PartisanClusterStatus) -> None:
@@ -272,7 +277,9 @@ class Hub(Audience):
     def _render(self, entry: _Cluster) -> None:
         cluster, status, observation = entry.cluster, entry.status, entry.observation
         key = (cluster.namespace, cluster.name)
-        self._publish(Part("clusters", *key), summary(cluster, status))
+        # The first observation has none to compare its counters with.
+        shown = summary(cluster, status, rates=entry.observations != 1)
+        self._publish(Part("clusters", *key), shown)
         if self._open[key] and observation is not None:
             rates = entry.rates.update(observation.seen, channel_names(cluster.spec))
             shown = details(cluster, status, observation, dict(entry.events), rates)

@@ -41,8 +41,13 @@ _EXACT = 2**53 - 1
 """The greatest integer that a browser's number represents exactly."""
 
 
-def summary(cluster: PartisanCluster, status: PartisanClusterStatus) -> Document:
-    """Return what the list of clusters shows of one."""
+def summary(
+    cluster: PartisanCluster, status: PartisanClusterStatus, *, rates: bool = True
+) -> Document:
+    """Return what the list of clusters shows of one; without `rates` those of channels are unknown.
+
+    The status says 0 of them then, which is not drawn as a measured value.
+    """
     graph = status.overlay
     parts: dict[str, Any] = {
         "phase": status.phase.value,
@@ -81,8 +86,8 @@ def summary(cluster: PartisanCluster, status: PartisanClusterStatus) -> Document
                 bytes=channel.bytes,
                 dropped=channel.dropped,
                 queue_bytes=channel.queue_bytes,
-                messages_per_second=channel.messages_per_second,
-                bytes_per_second=channel.bytes_per_second,
+                messages_per_second=channel.messages_per_second if rates else None,
+                bytes_per_second=channel.bytes_per_second if rates else None,
             )
             for channel in status.channels
         },
@@ -157,8 +162,9 @@ def figure(value: float) -> float | int | None:
     return bounded if isinstance(bounded, int) else round(bounded, 3)
 
 
-def _figures(**values: float) -> Document:
-    return _without_none({name: figure(value) for name, value in values.items()})
+def _figures(**values: float | None) -> Document:
+    known = {name: value for name, value in values.items() if value is not None}
+    return _without_none({name: figure(value) for name, value in known.items()})
 
 
 def _without_none(parts: Mapping[str, Any]) -> Document:
