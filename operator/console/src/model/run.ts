@@ -1,6 +1,7 @@
 // What a run has reached, and what is published for one of its size.
 
 import type { Run, Summary, Timings } from "./document.ts";
+import published from "./published.json" with { type: "json" };
 
 const GIB = 1024 ** 3;
 
@@ -8,14 +9,10 @@ const GIB = 1024 ** 3;
 const INCREMENTS = 180;
 
 /**
- * Payload in GiB by overlay, synchronization and number of nodes: C. Meiklejohn et al., Practical
- * Evaluation of the Lasp Programming Model at Large Scale, PPDP 2017, read off its figure.
+ * Payload in GiB by overlay and synchronization, then by number of nodes: C. Meiklejohn et al.,
+ * Practical Evaluation of the Lasp Programming Model at Large Scale, PPDP 2017, read off its figure.
  */
-const PUBLISHED: Record<string, Record<number, number>> = {
-    "HyParView State": { 32: 0.09, 64: 0.254, 128: 0.825, 256: 2.9, 512: 10.9, 1024: 41.8 },
-    "HyParView Delta": { 32: 0.024, 64: 0.078, 128: 0.279, 256: 1.02, 512: 4.1, 1024: 16 },
-    "ClientServer State": { 32: 0.043, 64: 0.125, 128: 0.42, 256: 1.44 },
-};
+const PUBLISHED: Record<string, Record<string, number>> = published;
 
 /** Bytes that are published for a run like this one; undefined for any other run. */
 export function publishedBytes({ overlay, nodes, run }: Summary): number | undefined {
@@ -28,8 +25,8 @@ export function publishedBytes({ overlay, nodes, run }: Summary): number | undef
         ads === 1 && threshold === INCREMENTS * size && every === 2 * (exchange ?? 0);
     const name = `${overlay.kind} ${run.synchronization}`;
     const sizes = Object.hasOwn(PUBLISHED, name) ? PUBLISHED[name] : undefined;
-    const published = sizes?.[size];
-    return isRepeated && published !== undefined ? published * GIB : undefined;
+    const gib = sizes?.[size];
+    return isRepeated && gib !== undefined ? gib * GIB : undefined;
 }
 
 /** Part of the threshold that is reached, from 0 to 1; undefined without a threshold. */
