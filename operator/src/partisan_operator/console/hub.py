@@ -63,7 +63,6 @@ class _Cluster:
     """By this leader."""
 
 
-
 class Hub(Audience):
     """The stream of one scope, while this process is its leader."""
 
