@@ -128,6 +128,37 @@ def test_an_undo_restores_additions_to_the_pods(kubectl: FakeKubectl) -> None:
     assert kubectl.patches == [{"spec": {"pods": {"labels": None, "env": env}}}]
 
 
+def test_an_undo_restores_volumes_without_the_defaults_of_the_api_server(
+    kubectl: FakeKubectl,
+) -> None:
+    def with_volumes(*volumes: dict[str, Any]) -> dict[str, Any]:
+        own = {"name": "config", "configMap": {"name": "ads-config"}}
+        return template("node:1", volumes=[own, *volumes])
+
+    stored = {"defaultMode": 420, "name": "app"}
+    claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    before = with_volumes(
+        {"name": "settings", "configMap": stored},
+        {
+            "name": "disk",
+            "ephemeral": {
+                "volumeClaimTemplate": {
+                    "metadata": {"creationTimestamp": None},
+                    "spec": claim | {"volumeMode": "Filesystem"},
+                }
+            },
+        },
+    )
+    kubectl.cluster["spec"]["pods"] = {"volumes": [{"name": "other", "emptyDir": {}}]}
+    with_templates(kubectl, before, with_volumes({"name": "other", "emptyDir": {}}))
+    run(kubectl, "rollout", "undo", "ads")
+    volumes = [
+        {"name": "settings", "configMap": stored},
+        {"name": "disk", "ephemeral": {"volumeClaimTemplate": {"spec": claim}}},
+    ]
+    assert kubectl.patches == [{"spec": {"pods": {"volumes": volumes}}}]
+
+
 @pytest.mark.parametrize(
     ("templates", "words"),
     [

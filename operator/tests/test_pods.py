@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from partisan_operator.children.node_config import render_config
-from partisan_operator.models.pods import OWN_LABELS, OWN_PREFIX, OWN_VARIABLES
+from partisan_operator.models.pods import OWN_LABELS, OWN_PREFIX
+from partisan_operator.models.variables import OWN_VARIABLES
+from partisan_operator.models.volumes import OWN_PATHS, OWN_VOLUMES
 from world import cluster, manifest
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -151,6 +153,16 @@ def test_fields_of_the_operator_are_rejected_from_users() -> None:
     assert names == set(OWN_VARIABLES)
     keys = {*pod()["metadata"]["labels"], *pod()["metadata"]["annotations"]}
     assert {key for key in keys if not key.startswith(OWN_PREFIX)} == set(OWN_LABELS)
+
+
+def test_the_operators_volumes_and_mounts_cannot_be_taken() -> None:
+    """The rules of the CRD cover all of them."""
+    security = {"tls": {"secretName": "ads-tls"}}
+    assert {volume["name"] for volume in pod(security=security)["spec"]["volumes"]} == set(
+        OWN_VOLUMES
+    )
+    for mount in container(security=security)["volumeMounts"]:
+        assert mount["mountPath"].startswith(OWN_PATHS)
 
 
 def test_scheduling_stored_before_the_bounds_reaches_the_pods() -> None:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from scale_tests.e2e.hostile_applications import APPLICATIONS, UNUSUAL_APPLICATIONS
+
 Spec = dict[str, Any]
 Row = tuple[Spec, str]
 
@@ -646,7 +648,6 @@ PODS: list[Row] = [
         (pods(envFrom=[{"prefix": prefix, "secretRef": {"name": "a"}}]), "prefix")
         for prefix in BAD_PREFIXES
     ),
-    (pods(volumes=[]), "spec.pods.volumes"),
     (pods(annotations={"linkerd.io/inject": "enabled"}), "spec.pods.annotations"),
     (pods(annotations={"linkerd.io/skip-outbound-ports": "false"}), "spec.pods.annotations"),
     (pods(annotations={"vault.hashicorp.com/agent-inject": "true"}), "spec.pods.annotations"),
@@ -835,6 +836,7 @@ HOSTILE: dict[str, list[Row]] = {
     "workload": WORKLOADS,
     "resource": RESOURCES,
     "pod": PODS,
+    "application": APPLICATIONS,
     "reference": REFERENCES,
     "scheduling": SCHEDULING,
 }
@@ -958,5 +960,6 @@ UNUSUAL: list[Spec] = [
     tls(secretName="a", serverName="1.example.org"),
     tls(clusterCa={"duration": "48h", "certificateDuration": "24h", "renewBefore": "12h"}),
     {"metrics": {"podMonitor": "Disabled", "interval": "15s"}},
+    *UNUSUAL_APPLICATIONS,
 ]
 """Specs that are rare, large, or close to a bound, and must be accepted."""

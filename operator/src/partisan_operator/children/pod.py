@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from partisan_operator.children import config_map, naming, node_http, tls_files
+from partisan_operator.children import config_map, naming, node_http, pod_volumes, tls_files
 from partisan_operator.children.child import Manifest
 from partisan_operator.children.node_config import restart_hash
 from partisan_operator.children.shared_secrets import TOKEN
@@ -73,6 +73,7 @@ def pod_template(
                 {"name": "state", "emptyDir": {"medium": "Memory", "sizeLimit": "16Mi"}},
                 *node_http.volumes(cluster, bearer=bearer),
                 *tls_files.volumes(cluster),
+                *pod_volumes.volumes(spec.pods),
             ],
             **_scheduling(cluster.name, spec),
         },
@@ -118,6 +119,7 @@ def _container(cluster: PartisanCluster, default_image: str, *, bearer: bool) ->
             {"name": "state", "mountPath": "/var/lib/partisan"},
             *node_http.mounts(bearer=bearer),
             *tls_files.mounts(cluster),
+            *pod_volumes.node_mounts(spec.pods),
         ],
     }
 

@@ -7,6 +7,7 @@ API server alone evaluates it; the models do not repeat it in Python.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -92,6 +93,15 @@ def not_raised(*amounts: str) -> str:
 def rules(*entries: Rule) -> dict[str, Any]:
     """Return the schema extension with which the API server checks the rules."""
     return {"x-kubernetes-validations": [entry.to_wire() for entry in entries]}
+
+
+def listed(values: Iterable[str]) -> str:
+    """Return the CEL expression for a list of strings.
+
+    >>> listed(("a", "b"))
+    "['a', 'b']"
+    """
+    return "[" + ", ".join(f"'{value}'" for value in values) + "]"
 
 
 def keyed_by(*fields: str) -> dict[str, Any]:

@@ -34,12 +34,14 @@ def matches(value: str, pattern: str) -> str:
     return f"{value}.matches(r'^({pattern})$')"
 
 
-def _text(pattern: str, message: str, *, most: int, empty: bool = False) -> Any:
+def text(
+    pattern: str, message: str, *, most: int, empty: bool = False, also: tuple[Rule, ...] = ()
+) -> Any:
+    """Return the field of a text that is all of `pattern`, of at most that many characters."""
     rule = matches("self", pattern)
+    form = Rule(f"self == '' || {rule}" if empty else rule, message)
     return Field(
-        min_length=0 if empty else 1,
-        max_length=most,
-        json_schema_extra=rules(Rule(f"self == '' || {rule}" if empty else rule, message)),
+        min_length=0 if empty else 1, max_length=most, json_schema_extra=rules(form, *also)
     )
 
 
@@ -48,15 +50,15 @@ _IS_A_NAME = (
     " a letter or a digit at both ends and around each dot"
 )
 
-ObjectName = Annotated[str, _text(SUBDOMAIN, _IS_A_NAME, most=253)]
+ObjectName = Annotated[str, text(SUBDOMAIN, _IS_A_NAME, most=253)]
 """The name of an object."""
 
-OptionalObjectName = Annotated[str, _text(SUBDOMAIN, _IS_A_NAME, most=253, empty=True)]
+OptionalObjectName = Annotated[str, text(SUBDOMAIN, _IS_A_NAME, most=253, empty=True)]
 """The name of an object, or empty."""
 
 NamespaceName = Annotated[
     str,
-    _text(
+    text(
         _LABEL,
         "must be the name of a namespace: lower-case letters, digits and dashes, with a letter or"
         " a digit at both ends",
@@ -82,20 +84,31 @@ HostName = Annotated[
 ]
 """A DNS name in a certificate, or empty."""
 
-ApiGroup = Annotated[
-    str, _text(SUBDOMAIN, "must be an API group such as cert-manager.io", most=253)
-]
+_IS_A_PART_NAME = (
+    "must be a name of lower-case letters, digits and dashes, with a letter or a digit at both ends"
+)
+
+PartName = Annotated[str, text(_LABEL, _IS_A_PART_NAME, most=63)]
+"""The name of a part of a pod: a container or a volume."""
+
+
+def part_name(*also: Rule) -> Any:
+    """Return the field of such a name with further rules."""
+    return text(_LABEL, _IS_A_PART_NAME, most=63, also=also)
+
+
+ApiGroup = Annotated[str, text(SUBDOMAIN, "must be an API group such as cert-manager.io", most=253)]
 """An API group."""
 
 KindName = Annotated[
     str,
-    _text("[A-Z][A-Za-z0-9]*", "must be a kind such as Issuer or ClusterIssuer", most=63),
+    text("[A-Z][A-Za-z0-9]*", "must be a kind such as Issuer or ClusterIssuer", most=63),
 ]
 """A kind of the API."""
 
 DataKey = Annotated[
     str,
-    _text(
+    text(
         r"\.?[-_a-zA-Z0-9]+(\.*[-_a-zA-Z0-9]+)*\.*",
         "must be a key of a Secret or ConfigMap: letters, digits, dashes, underscores and dots, and"
         " not two dots at the start",
@@ -140,7 +153,7 @@ _IS_A_LABEL_VALUE = (
     " letter or a digit at both ends"
 )
 
-LabelValue = Annotated[str, _text(NAME, _IS_A_LABEL_VALUE, most=63, empty=True)]
+LabelValue = Annotated[str, text(NAME, _IS_A_LABEL_VALUE, most=63, empty=True)]
 """The value of a label."""
 
 IS_A_KEY = (

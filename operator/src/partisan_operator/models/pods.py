@@ -1,7 +1,4 @@
-"""`spec.pods`: environment, labels and annotations that users add to the pods.
-
-Over 300 lines: the fields and their CEL rules, which have to match, stay together.
-"""
+"""`spec.pods`: users' additions to the pods, and the labels and annotations that they may set."""
 
 from __future__ import annotations
 
@@ -10,9 +7,10 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
-from partisan_operator.models.base import Resource, Rule, keyed_by, rules
-from partisan_operator.models.names import DataKey, LabelValue, ObjectName, distinct, qualified_keys
-from partisan_operator.models.scheduling import LocalObjectReference
+from partisan_operator.models.base import Resource, Rule, keyed_by, listed, rules
+from partisan_operator.models.names import LabelValue, distinct, qualified_keys
+from partisan_operator.models.variables import Variable, VariablesSource
+from partisan_operator.models.volumes import ConfigFiles, NodeMount, Volume, mounts_have_volumes
 
 OWN_PREFIX = "partisan.dev/"
 """Prefix of labels and annotations that only the operator sets."""
@@ -28,45 +26,9 @@ OWN_LABELS = (
 CONTROLLER_LABELS = ("controller-revision-hash", "pod-template-hash")
 """Labels that controllers of Kubernetes set and replace."""
 
-OWN_VARIABLES = (
-    "POD_NAME",
-    "POD_NAMESPACE",
-    "POD_IP",
-    "K8S_NODE_NAME",
-    "K8S_ZONE",
-    "ERL_FLAGS",
-)
-"""Variables that the operator sets. The node reads further ones, all named PARTISAN_..."""
-
-RESERVED_VARIABLES = ("PARTISAN_", "ERL_", "RELX_", "LD_", "KUBERNETES_")
-"""Prefixes of variables that configure the node, the emulator, the start script or the loader, or
-that Kubernetes sets."""
-
-SYSTEM_VARIABLES = (
-    "BINDIR",
-    "EMU",
-    "ESCRIPT_NAME",
-    "GLIBC_TUNABLES",
-    "HOME",
-    "MALLOC_CONF",
-    "PATH",
-    "PROGNAME",
-    "ROOTDIR",
-    "VMARGS_PATH",
-)
-"""Variables by which the start script finds the emulator, or that change how programs load."""
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    return "[" + ", ".join(f"'{name}'" for name in names) + "]"
-
-
-_VARIABLE = "^[A-Za-z_][A-Za-z0-9_.-]*$"
-
-
 _FOREIGN_KEYS = Rule(
     f"self.all(key, !key.startsWith('{OWN_PREFIX}')"
-    f" && !(key in {_listed(OWN_LABELS + CONTROLLER_LABELS)}))",
+    f" && !(key in {listed(OWN_LABELS + CONTROLLER_LABELS)}))",
     f"holds a key that the operator or Kubernetes sets (those that start with {OWN_PREFIX},"
     " app.kubernetes.io/name, instance, part-of and managed-by, controller-revision-hash and"
     " pod-template-hash): use a key of your own domain",
@@ -99,14 +61,14 @@ INJECTORS = (
 )
 """Keys of labels or annotations that switch the injection of a sidecar on or off."""
 
-_SWITCHED_OFF = f"(key in {_listed(INJECTORS)} && self[key] in {_listed(OFF)})"
+_SWITCHED_OFF = f"(key in {listed(INJECTORS)} && self[key] in {listed(OFF)})"
 
 _HARMLESS_LABELS = ("app.kubernetes.io/", "topology.kubernetes.io/")
 
 _NO_INJECTION = Rule(
     f"self.all(key, {_SWITCHED_OFF}"
-    f" || {_listed(_HARMLESS_LABELS)}.exists(known, key.startsWith(known))"
-    f" || !{_listed(_PLATFORM)}.exists(domain,"
+    f" || {listed(_HARMLESS_LABELS)}.exists(known, key.startsWith(known))"
+    f" || !{listed(_PLATFORM)}.exists(domain,"
     " key.startsWith(domain + '/') || key.contains('.' + domain + '/')))",
     "holds a key by which the platform changes pods (a sidecar, an identity, a network): use a"
     " key of your own domain, and set the platform's keys on the namespace",
@@ -138,7 +100,7 @@ chart's value allowedPodAnnotations replaces the list, in the CRD and in the ope
 
 _ALLOWED_KEYS = Rule(
     # Without spaces, so that YAML never folds the list: the chart replaces it as text.
-    f"self.all(key, {_listed(ALLOWED_ANNOTATIONS).replace(' ', '')}.exists(allowed,"
+    f"self.all(key, {listed(ALLOWED_ANNOTATIONS).replace(' ', '')}.exists(allowed,"
     " allowed == '*' || allowed == key || (allowed.endsWith('/*')"
     " && key.startsWith(allowed.substring(0, allowed.size() - 1))))"
     f" || {_SWITCHED_OFF})",
@@ -184,137 +146,24 @@ def refused_annotations(annotations: Mapping[str, str], allowed: Iterable[str]) 
     ]
 
 
-class KeySelector(Resource):
-    """One key of a Secret or a ConfigMap in the namespace of the cluster."""
+_MOUNTS_HAVE_VOLUMES = Rule(
+    mounts_have_volumes("self"),
+    "volumeMounts must name volumes of spec.pods.volumes: add the volume, or correct the name",
+    ".volumeMounts",
+)
 
-    name: ObjectName
-    """Name of the object. A node starts once it exists and has the key."""
-
-    key: DataKey
-    """The key."""
-
-
-class VariableSource(Resource):
-    """Where the value of a variable comes from. One member is set."""
-
-    model_config = ConfigDict(
-        json_schema_extra=rules(
-            Rule(
-                "has(self.secretKeyRef) != has(self.configMapKeyRef)",
-                "valueFrom needs exactly one of secretKeyRef and configMapKeyRef",
-            )
-        )
-    )
-
-    secret_key_ref: KeySelector | None = None
-    """A key of a Secret."""
-
-    config_map_key_ref: KeySelector | None = None
-    """A key of a ConfigMap."""
-
-
-class Variable(Resource):
-    """An environment variable of the node: a value, or where it comes from."""
-
-    model_config = ConfigDict(
-        json_schema_extra=rules(
-            Rule(
-                "has(self.value) != has(self.valueFrom)",
-                "a variable needs exactly one of value and valueFrom",
-            )
-        )
-    )
-
-    name: Annotated[
-        str,
-        Field(
-            min_length=1,
-            max_length=128,
-            json_schema_extra=rules(
-                Rule(
-                    f"self.matches('{_VARIABLE}')",
-                    "must start with a letter or an underscore and hold only letters, digits,"
-                    " underscores, dashes and dots",
-                ),
-                Rule(
-                    f"!(self in {_listed(OWN_VARIABLES + SYSTEM_VARIABLES)})"
-                    f" && !{_listed(RESERVED_VARIABLES)}.exists(start, self.startsWith(start))",
-                    "must not be one that configures the node, the emulator or the loader"
-                    f" ({', '.join(OWN_VARIABLES + SYSTEM_VARIABLES)}, or one that starts with"
-                    f" {', '.join(RESERVED_VARIABLES)}): choose another name",
-                ),
-            ),
-        ),
-    ]
-    """The variable's name. Those that configure the node itself are rejected."""
-
-    value: (
-        Annotated[
-            str,
-            Field(
-                max_length=4096,
-                json_schema_extra=rules(
-                    Rule(
-                        "!self.contains('\\u0000')",
-                        "must hold no NUL character, which no environment can contain: remove it",
-                    )
-                ),
-            ),
-        ]
-        | None
-    ) = None
-    """The value, if it is not secret."""
-
-    value_from: VariableSource | None = None
-    """Where the value comes from. It is read when a node starts: a change of the Secret or
-    ConfigMap takes effect with the next restart."""
-
-
-class VariablesSource(Resource):
-    """A Secret or ConfigMap, each of whose keys becomes a variable. One member is set."""
-
-    model_config = ConfigDict(
-        json_schema_extra=rules(
-            Rule(
-                "has(self.secretRef) != has(self.configMapRef)",
-                "envFrom needs exactly one of secretRef and configMapRef in each entry",
-            )
-        )
-    )
-
-    prefix: (
-        Annotated[
-            str,
-            Field(
-                max_length=64,
-                json_schema_extra=rules(
-                    Rule(
-                        f"self == '' || self.matches('{_VARIABLE}')",
-                        "must start with a letter or an underscore and hold only letters, digits,"
-                        " underscores, dashes and dots",
-                    ),
-                    Rule(
-                        f"!{_listed(RESERVED_VARIABLES)}.exists(start, self.startsWith(start)"
-                        " || self + '_' == start)",
-                        "must not start like a variable that configures the node, the emulator"
-                        f" or the loader ({', '.join(RESERVED_VARIABLES)}): choose another prefix",
-                    ),
-                ),
-            ),
-        ]
-        | None
-    ) = None
-    """Prefix of each variable's name."""
-
-    secret_ref: LocalObjectReference | None = None
-    """The Secret."""
-
-    config_map_ref: LocalObjectReference | None = None
-    """The ConfigMap."""
+_ONE_MOUNT_PER_PATH = Rule(
+    "!has(self.volumeMounts) || !has(self.configFiles) || !self.configFiles.exists(files,"
+    " self.volumeMounts.exists(mount, mount.mountPath == files.mountPath))",
+    "configFiles and volumeMounts have the same mountPath: change one",
+    ".configFiles",
+)
 
 
 class Pods(Resource):
-    """Environment, labels and annotations added to the pods. A change replaces the pods."""
+    """Additions to the pods. A change replaces the pods, a few at a time."""
+
+    model_config = ConfigDict(json_schema_extra=rules(_MOUNTS_HAVE_VOLUMES, _ONE_MOUNT_PER_PATH))
 
     labels: Labels = Field(default_factory=dict)
     """Additional labels of the pods, for instance of a cost centre. Keys that the operator sets
@@ -338,3 +187,19 @@ class Pods(Resource):
     ] = ()
     """Secrets and ConfigMaps, each of whose keys becomes an environment variable. The last one wins
     if several have the same key; `env` and the operator's own variables override all of them."""
+
+    volumes: Annotated[
+        tuple[Volume, ...], Field(max_length=16, json_schema_extra=keyed_by("name"))
+    ] = ()
+    """Volumes of the pods, of the kinds that the Pod Security Standard `restricted` permits."""
+
+    volume_mounts: Annotated[
+        tuple[NodeMount, ...], Field(max_length=16, json_schema_extra=keyed_by("mountPath"))
+    ] = ()
+    """Where the node's container mounts them."""
+
+    config_files: Annotated[
+        tuple[ConfigFiles, ...], Field(max_length=8, json_schema_extra=keyed_by("mountPath"))
+    ] = ()
+    """ConfigMaps whose keys are files in the node's container. The files follow a change of the
+    ConfigMap within a minute or two, without a restart."""

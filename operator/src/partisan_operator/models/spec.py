@@ -321,7 +321,7 @@ class PartisanClusterSpec(Resource):
     """How the nodes' metrics are collected."""
 
     pods: Pods = Pods()
-    """Environment, labels and annotations added to the pods."""
+    """Additions to the pods: labels, variables, volumes, files."""
 
     resources: Resources = Resources()
     """Compute resources of each node."""

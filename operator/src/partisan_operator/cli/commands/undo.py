@@ -12,13 +12,14 @@ from argparse import Namespace
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from partisan_operator.children import naming
+from partisan_operator.children import naming, pod_volumes
 from partisan_operator.children.child import owned_by
 from partisan_operator.children.pod import CONFIG_HASH_ANNOTATION
 from partisan_operator.cli import access
 from partisan_operator.cli.access import CommandError, Context
 from partisan_operator.cli.kubectl import Json, KubectlError
-from partisan_operator.models.pods import OWN_LABELS, OWN_PREFIX, OWN_VARIABLES
+from partisan_operator.models.pods import OWN_LABELS, OWN_PREFIX, Pods
+from partisan_operator.models.variables import OWN_VARIABLES
 
 _APPS = "apis/apps/v1/namespaces"
 
@@ -43,8 +44,11 @@ def _pods(template: _Template) -> dict[str, Any]:
             entry for entry in container.get("env") or () if entry["name"] not in OWN_VARIABLES
         ],
         "envFrom": container.get("envFrom") or [],
+        **pod_volumes.from_template(template["spec"], container),
     }
-    return {name: value for name, value in found.items() if value}
+    # Without the fields that the API server has set, and that no cluster has.
+    fields = Pods.model_validate(found).to_wire()
+    return {name: value for name, value in fields.items() if value}
 
 
 def _foreign(entries: Mapping[str, str]) -> dict[str, str]:
