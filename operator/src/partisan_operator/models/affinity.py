@@ -15,6 +15,7 @@ from partisan_operator.models.base import Resource, Rule, keyed_by, rules
 from partisan_operator.models.names import (
     LabelKey,
     LabelValue,
+    MatchedValue,
     NamespaceName,
     ObjectName,
     distinct,
@@ -40,7 +41,7 @@ SelectorLabels = Annotated[
     dict[str, LabelValue],
     Field(json_schema_extra={"maxProperties": 32, **rules(qualified_keys("key"))}),
 ]
-Values = Annotated[tuple[LabelValue, ...], Field(json_schema_extra=_at_most(MAX_VALUES))]
+Values = Annotated[tuple[MatchedValue, ...], Field(json_schema_extra=_at_most(MAX_VALUES))]
 
 MatchedKeys = Annotated[
     tuple[LabelKey, ...], Field(json_schema_extra=_at_most(8, **rules(distinct("key"))))

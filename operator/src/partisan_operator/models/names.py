@@ -156,6 +156,10 @@ _IS_A_LABEL_VALUE = (
 LabelValue = Annotated[str, text(NAME, _IS_A_LABEL_VALUE, most=63, empty=True)]
 """The value of a label."""
 
+MatchedValue = Annotated[str, Field(max_length=63, json_schema_extra={"pattern": f"^({NAME})?$"})]
+"""The value of a label in a condition. Not a rule: conditions may hold thousands, and API servers
+bound the cost of all rules."""
+
 IS_A_KEY = (
     "must be the key of a label such as example.org/team: letters, digits, dashes, underscores and"
     " dots, at most 63 of them, after an optional DNS name of at most 253 and a slash"
