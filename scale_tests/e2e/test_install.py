@@ -1,4 +1,4 @@
-"""With the Prometheus operator: the chart's monitoring, and docs/install.md to the letter."""
+"""The Prometheus operator: the chart's monitoring, and docs/guides/install.md to the letter."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from scale_tests.host.commands import ROOT
 pytestmark = pytest.mark.alone
 """Installs the operator again, as on the page."""
 
-PAGE = ROOT / "docs" / "install.md"
+PAGE = ROOT / "docs" / "guides" / "install.md"
 
 
 @pytest.fixture(scope="module")

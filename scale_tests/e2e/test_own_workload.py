@@ -1,4 +1,4 @@
-"""A user's modules in an image built on ours: docs/own-workload.md and docs/own-overlay.md."""
+"""A user's modules in an image built on ours: erlang-app.md, own-overlay.md of docs/tutorials."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ NODES = 6
 
 @pytest.fixture(scope="module")
 def image(environment: Environment, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The example's image with the overlay of docs/own-overlay.md, where the cluster pulls it."""
+    """The example's image with the overlay of own-overlay.md, where the cluster pulls it."""
     directory = tmp_path_factory.mktemp("image") / EXAMPLE.name
     shutil.copytree(EXAMPLE, directory)
-    page = (ROOT / "docs" / "own-overlay.md").read_text()
+    page = (ROOT / "docs" / "tutorials" / "own-overlay.md").read_text()
     found = re.search(r"^```erlang\n(-module\(circle\)\..*?)^```", page, re.DOTALL | re.MULTILINE)
     assert found
     (directory / "src" / "circle.erl").write_text(found[1])

@@ -1,4 +1,4 @@
-"""docs/walkthrough.md to the letter, typed by a user with kubectl and its plugin."""
+"""docs/tutorials/first-cluster.md to the letter, typed by a user with kubectl and its plugin."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scale_tests.e2e.outcomes import assert_accounted
 from scale_tests.e2e.reader import Reader, blocks
 from scale_tests.host.commands import ROOT
 
-PAGE = ROOT / "docs" / "walkthrough.md"
+PAGE = ROOT / "docs" / "tutorials" / "first-cluster.md"
 NODES = 6
 LONGER = {"--timeout=1m": "--timeout=15m", "--timeout=2m": "--timeout=15m"}
 """A user's machine may be too slow for the page; a test's has to be slow sometimes."""

@@ -1,11 +1,11 @@
-%%% docs/runtime-compatibility.md, generated from the table of calls and the differences.
+%%% docs/reference/compatibility.md, generated from the table of calls and the differences.
 -module(comparison_page).
 
 -export([check/0]).
 
 %% Whether the page is that of the tables; with PUBLISH=1 in the environment it is written first.
 check() ->
-    File = filename:join([comparison_results:root(), "docs", "runtime-compatibility.md"]),
+    File = filename:join([comparison_results:root(), "docs", "reference", "compatibility.md"]),
     Page = unicode:characters_to_binary(page()),
     _ = [ok = file:write_file(File, Page) || os:getenv("PUBLISH") =:= "1"],
     case file:read_file(File) of
@@ -28,8 +28,9 @@ page() ->
             ["| ", Disterl, " | ", Upstream, " | ", Ours, " |\n"]
          || {_, Disterl, Upstream, Ours} <- comparison_differences:all()
         ],
-        "\n[Order](runtime.md#order) lists what is ordered differently. So a `DOWN` may have the "
-        "reason `noproc` if the process ends before the monitor has reached its node.\n\n"
+        "\n[Order](../explanation/delivery.md#order) lists what is ordered differently. So a "
+        "`DOWN` may have the reason `noproc` if the process ends before the monitor has reached "
+        "its node.\n\n"
         "## Cases\n\n"
         "Different: on at least one overlay, for one of the reasons above.\n\n"
         "| call | cases | of them errors and losses | different |\n|---|---|---|---|\n",

@@ -11,7 +11,7 @@
 
 example_test_() ->
     {setup, fun compile_example/0, fun remove/1,
-        {"the example of docs/own-workload.md", {timeout, 600, fun example/0}}}.
+        {"the example of docs/tutorials/erlang-app.md", {timeout, 600, fun example/0}}}.
 
 %% A node that is started late, or restarted, also receives everything.
 example() ->

@@ -1,5 +1,5 @@
-%%% Broadcast handlers: the settings of docs/runtime.md on eight nodes in virtual time, with losses
-%%% and cut links, and on real nodes, with handlers that fail.
+%%% Broadcast handlers: the settings of docs/reference/runtime.md on eight nodes in virtual time,
+%%% with losses and cut links, and on real nodes, with handlers that fail.
 -module(partisan_broadcast_tests).
 
 -include_lib("eunit/include/eunit.hrl").
@@ -32,7 +32,7 @@ unload(_) ->
     code:purge(settings).
 
 settings() ->
-    {Modules, _} = partisan_test_page:blocks("runtime.md"),
+    {Modules, _} = partisan_test_page:blocks("reference/runtime.md"),
     [Source] = [M || "-module(settings)" ++ _ = M <- Modules],
     Source.
 
@@ -122,7 +122,7 @@ new() ->
         [{I, J} || I <- lists:seq(1, ?NODES), J <- neighbours(I)]
     ).
 
-%% The versions are those of docs/runtime.md, whose nodes are numbers here.
+%% The versions are those of docs/reference/runtime.md, whose nodes are numbers here.
 set(I, Name, Value, #{nodes := Nodes} = Net) ->
     #{I := #{settings := Settings} = Node} = Nodes,
     {{Count, _}, _} = maps:get(Name, Settings, {{0, none}, none}),

@@ -1,5 +1,5 @@
-%%% @doc The guarantees of docs/runtime.md, a property for each sentence: on real nodes, with broken
-%%% connections, processes that end and nodes that are killed and started again.
+%%% @doc The guarantees of docs/explanation/delivery.md, a property for each sentence: on real
+%%% nodes, with broken connections, processes that end and nodes that are killed and started again.
 -module(partisan_order_tests).
 
 -include_lib("proper/include/proper.hrl").

@@ -1,4 +1,5 @@
-%%% @doc The overlay of docs/own-overlay.md: its examples on real nodes, and random histories of it.
+%%% @doc The overlay of docs/tutorials/own-overlay.md: its examples on real nodes, and random
+%%% histories of it.
 -module(partisan_own_overlay_tests).
 
 -include_lib("proper/include/proper.hrl").
@@ -11,11 +12,11 @@
 
 examples_test_() ->
     {setup, fun start/0, fun partisan_test_cluster:stop/1, fun([Node | Others]) ->
-        {"the examples of docs/own-overlay.md", {timeout, 600, fun() -> examples(Node, Others) end}}
+        {"the examples of own-overlay.md", {timeout, 600, fun() -> examples(Node, Others) end}}
     end}.
 
 examples(#{self := #{host := Ip}} = Node, [#{self := Seed} | _] = Others) ->
-    {[_], Expressions} = partisan_test_page:blocks("own-overlay.md"),
+    {[_], Expressions} = partisan_test_page:blocks("tutorials/own-overlay.md"),
     ?assertEqual(2, length(Expressions)),
     [ok = call(N, partisan_test_sink, start, [sink]) || N <- Others],
     Bindings = [{'Ip', Ip}, {'Token', partisan_test_cluster:token()}, {'Seeds', [Seed]}],
@@ -39,7 +40,7 @@ start() ->
     % The page simulates the overlay too.
     Simulator = filename:dirname(code:which(simulator)),
     [true = call(Node, code, add_path, [Simulator]) || Node <- Nodes],
-    {[Source], _} = partisan_test_page:blocks("own-overlay.md"),
+    {[Source], _} = partisan_test_page:blocks("tutorials/own-overlay.md"),
     [ok = call(Node, partisan_test_page, load, [Source]) || Node <- Nodes],
     [_, #{self := Seed} | _] = Nodes,
     [
@@ -58,7 +59,7 @@ module_without_callbacks_is_refused_test() ->
 history_test_() ->
     {"the ring closes after any history",
         {timeout, 600, fun() ->
-            {[Source], _} = partisan_test_page:blocks("own-overlay.md"),
+            {[Source], _} = partisan_test_page:blocks("tutorials/own-overlay.md"),
             ok = partisan_test_page:load(Source),
             ?assert(proper:quickcheck(prop_ring(), [{numtests, 50}, {to_file, user}, noshrink]))
         end}}.

@@ -1,4 +1,4 @@
-%%% @doc Runs every example of docs/runtime.md, in their order, on real nodes.
+%%% @doc Runs every example of docs/reference/runtime.md, in their order, on real nodes.
 -module(partisan_runtime_doc_tests).
 
 -include_lib("eunit/include/eunit.hrl").
@@ -7,11 +7,11 @@
 
 examples_test_() ->
     {setup, fun start/0, fun partisan_test_cluster:stop/1, fun([Node | Others]) ->
-        {"the examples of docs/runtime.md", {timeout, 600, fun() -> examples(Node, Others) end}}
+        {"the examples of runtime.md", {timeout, 600, fun() -> examples(Node, Others) end}}
     end}.
 
 examples(#{self := #{host := Ip}} = Node, [#{self := Seed} | _] = Others) ->
-    {Modules, Expressions} = partisan_test_page:blocks("runtime.md"),
+    {Modules, Expressions} = partisan_test_page:blocks("reference/runtime.md"),
     ?assert(length(Modules) >= 1),
     ?assert(length(Expressions) >= 8),
     [ok = call(N, partisan_test_page, load, [Source]) || N <- [Node | Others], Source <- Modules],

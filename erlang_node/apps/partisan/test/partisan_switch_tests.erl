@@ -29,7 +29,7 @@ cluster() ->
         overlay => {full_mesh, #{}}, channels => [#{name => default, parallelism => 2}]
     }),
     [ok = call(Node, partisan_test_sink, start, [sink]) || Node <- Nodes],
-    {[Circle], _} = partisan_test_page:blocks("own-overlay.md"),
+    {[Circle], _} = partisan_test_page:blocks("tutorials/own-overlay.md"),
     [ok = call(Node, partisan_test_page, load, [Circle]) || Node <- Nodes],
     ok = await(fun() -> degrees(Nodes) =:= [?COUNT - 1] end),
     Nodes.
@@ -131,7 +131,7 @@ under_load([A | _] = Nodes) ->
         end,
         [
             {hyparview, #{}},
-            % The overlay of docs/own-overlay.md.
+            % The overlay of docs/tutorials/own-overlay.md.
             {circle, #{period => 250}},
             {hyparview, #{}},
             {client_server, #{servers => [<<"node-1">>]}},

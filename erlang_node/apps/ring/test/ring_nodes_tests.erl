@@ -33,13 +33,14 @@ echo_and_store_test_() ->
         end
     end}.
 
-%% The code of docs/ring-service.md, and then another member joins.
+%% The code of docs/tutorials/ring-service.md, and then another member joins.
 page_test_() ->
     {timeout, 600, fun() ->
         [First, Second] = Nodes = start(2),
         try
-            {[_Module], [Start, Plan, Calls]} = partisan_test_page:blocks("ring-service.md"),
-            ok = call(First, ?MODULE, run_page, [[Start, Plan, Calls]]),
+            {[_Module], [Start, _, _] = Blocks} =
+                partisan_test_page:blocks("tutorials/ring-service.md"),
+            ok = call(First, ?MODULE, run_page, [Blocks]),
             ok = call(Second, ?MODULE, run_page, [[Start]]),
             {ok, 2} = call(First, ring_manager, join, [counters, name(Second)]),
             ok = await(fun() -> is_settled(counters, 2, Nodes) end),
@@ -62,7 +63,7 @@ run_page(Blocks) ->
     partisan_test_page:run(Blocks, []).
 
 load_page() ->
-    {[Source], _} = partisan_test_page:blocks("ring-service.md"),
+    {[Source], _} = partisan_test_page:blocks("tutorials/ring-service.md"),
     partisan_test_page:load(Source).
 
 %% Three nodes grow to four and shrink again under load; each time a node is killed while indexes

@@ -7,7 +7,7 @@
 -define(FROM, <<"kv-1">>).
 -define(TO, <<"kv-2">>).
 
-%% The service of docs/ring-service.md, without siblings: replication 1.
+%% The service of docs/tutorials/ring-service.md, without siblings: replication 1.
 a_service_of_ones_own_moves_test() ->
     ok = load_page(),
     % More than fits into one chunk.
@@ -95,7 +95,7 @@ an_index_given_back_test() ->
     ?assertEqual([copy], lists:usort([element(1, M) || {send, _, _, M} <- Questions])).
 
 load_page() ->
-    {[Source], _} = partisan_test_page:blocks("ring-service.md"),
+    {[Source], _} = partisan_test_page:blocks("tutorials/ring-service.md"),
     partisan_test_page:load(Source).
 
 %% A service that is not replicated begins empty, and with one replica there are no grants.

@@ -2,7 +2,7 @@
 %%%
 %%% A counterexample holds decisions, and only the protocol's code turns them into messages. This
 %%% document holds the messages, so that a reader needs neither. Texts are for people; their length
-%%% is bounded. docs/verification.md describes the fields.
+%%% is bounded. docs/explanation/verification.md describes the fields.
 -module(verify_document).
 
 -export([json/2]).

@@ -1,11 +1,13 @@
-%% docs/verify-your-own.md: its modules compile and its commands end as the page says.
+%% docs/tutorials/verify-your-protocol.md: its modules compile and its commands end as the page
+%% says.
 -module(verify_own_page_tests).
 
 -include_lib("eunit/include/eunit.hrl").
 
 page_test_() ->
     {timeout, 600, fun() ->
-        {ok, Page} = file:read_file(filename:join([root(), "docs", "verify-your-own.md"])),
+        File = filename:join([root(), "docs", "tutorials", "verify-your-protocol.md"]),
+        {ok, Page} = file:read_file(File),
         [First, Owner, Durable] = blocks(<<"erlang">>, Page),
         Outputs = blocks(<<>>, Page),
         Commands = [C || B <- blocks(<<"sh">>, Page), C <- commands(B)],

@@ -70,7 +70,7 @@ start(Run) ->
         {error, {other_run, Own}} -> {error, ["this node runs ", Own]}
     end.
 
-%% @doc The node's report on its run; docs/interfaces.md describes the keys.
+%% @doc The node's report on its run; docs/reference/node-http.md describes the keys.
 -spec status() -> workload:status().
 status() ->
     gen_server:call(?MODULE, status).

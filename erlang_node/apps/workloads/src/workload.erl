@@ -3,7 +3,7 @@
 %%%
 %%% A workload is a module with this behaviour, on the code path of every node, and its kind is the
 %%% module's name. `adcounter' comes with the release; a user's own comes with an image built on
-%%% ours (docs/own-workload.md).
+%%% ours (docs/tutorials/erlang-app.md).
 -module(workload).
 
 -export([find/1]).

@@ -1,5 +1,5 @@
-// The document of the stream: docs/console.md describes each field. Figures that are unknown are
-// absent. A field may be added within a version, so a reader ignores what it does not know.
+// The document of the stream: docs/guides/console.md describes each field. Figures that are
+// unknown are absent. A field may be added within a version, so a reader ignores what it does not know.
 
 export interface Document {
     /** By `NAMESPACE/NAME`. */

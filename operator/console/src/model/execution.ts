@@ -1,5 +1,5 @@
-// An execution that `partisan_verify draw` has written; docs/verification.md describes the file.
-// The file may come from anywhere: each field is checked, and an error names the first wrong one.
+// An execution that `partisan_verify draw` has written; docs/explanation/verification.md describes the
+// file. It may come from anywhere: each field is checked, and an error names the first wrong one.
 
 export const FATES = ["deliver", "drop", "lost", "late", "arrive", "duplicate", "corrupt"] as const;
 export const KINDS = [

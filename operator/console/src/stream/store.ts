@@ -4,7 +4,7 @@ import type { Document } from "../model/document.ts";
 import { bare, type Json, merge } from "./merge.ts";
 import type { ServerEvent } from "./sse.ts";
 
-/** The version of the documents that this page reads; see docs/console.md. */
+/** The version of the documents that this page reads; see docs/guides/console.md. */
 export const VERSION = 1;
 
 export interface Snapshot {

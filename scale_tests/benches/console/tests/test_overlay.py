@@ -139,7 +139,7 @@ async def test_the_slider_goes_back_to_the_links_of_then_and_says_when_history_b
 
 @pytest.mark.parametrize("recording", [128], indirect=True)
 async def test_the_picture_is_saved_as_a_file(visit: Visit) -> None:
-    """With PUBLISH=1 it becomes the picture of docs/console.md."""
+    """With PUBLISH=1 it becomes the picture of docs/guides/console.md."""
     graph = await drawn(visit)
     for _ in range(4):
         visit.recording.step()

@@ -17,10 +17,10 @@
 %%% == Guarantees ==
 %%% A message arrives at most once. Messages from one process (or of one `partition_key') to one
 %%% destination on one channel arrive in the order of sending, acknowledged or not, from the first
-%%% one on and across reconnections; docs/runtime.md describes what else is ordered, and what is
-%%% not. A lane's queue is bounded; `on_busy' decides what happens when it is full. On a monotonic
-%%% channel a message replaces a waiting one with the same destination and partition key. On an
-%%% acknowledged channel it is retransmitted until it has arrived, and delivered once.
+%%% one on and across reconnections; docs/explanation/delivery.md describes what else is ordered,
+%%% and what is not. A lane's queue is bounded; `on_busy' decides what happens when it is full. On a
+%%% monotonic channel a message replaces a waiting one with the same destination and partition key.
+%%% On an acknowledged channel it is retransmitted until it has arrived, and delivered once.
 %%%
 %%% Longer than 300 lines: the whole API in one place, a line or two for each function.
 -module(partisan).

@@ -4,7 +4,7 @@
 %%% Spawning needs the module of the function in the other node's `remote_execution'; `link/1',
 %%% `exit/2' and `process_info/1,2' need {@link partisan_control} there. Otherwise they fail with
 %%% `error:{not_allowed, Module}', on the own node too. A fun belongs to the module that defines it.
-%%% docs/runtime.md lists what differs from OTP.
+%%% docs/reference/runtime.md lists what differs from OTP.
 %%%
 %%% Longer than 300 lines: the functions of `erlang', a line or two for each.
 -module(partisan_erlang).

@@ -3,8 +3,8 @@
 %%% An overlay is a value. It takes an event and returns its next state and a list of effects; it
 %%% opens no socket, reads no clock and draws no random number from outside (its generator is seeded
 %%% in `init/1'). `partisan_manager' interprets the effects on real sockets, `simulator' in virtual
-%%% time, the property tests in any order. A complete example is in docs/own-overlay.md; {@link
-%%% partisan_layer} has the common parts.
+%%% time, the property tests in any order. A complete example is in docs/tutorials/own-overlay.md;
+%%% {@link partisan_layer} has the common parts.
 %%%
 %%% == Guarantees of the interpreter ==
 %%% <ul>

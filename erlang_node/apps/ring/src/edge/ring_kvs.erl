@@ -1,5 +1,5 @@
-%%% @doc The key-value store on a ring: replicated, with quorums. docs/ring.md says what it
-%%% guarantees.
+%%% @doc The key-value store on a ring: replicated, with quorums. docs/explanation/ring.md says what
+%%% it guarantees.
 %%%
 %%% ```
 %%% ok = ring_kvs:start(#{}),
@@ -61,7 +61,8 @@ get(Key, Options) ->
     end.
 
 %% @doc Writes a value in the place of those that the context covers. `hinted': it has its quorum
-%% only with nodes that keep it for others, and a read may not return it yet (docs/ring.md).
+%% only with nodes that keep it for others, and a read may not return it yet
+%% (docs/explanation/ring.md).
 -spec put(key(), ring_dvv:value(), options()) -> {ok | hinted, context()} | error().
 put(Key, Value, Options) ->
     written(request({put, Key, {value, Value}}, Options)).
