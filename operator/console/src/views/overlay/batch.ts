@@ -20,7 +20,7 @@ export class BatchedSigma extends Sigma {
     // Without an initial value: the constructor of sigma.js refreshes before it would be set.
     declare touched: Touched | undefined;
 
-    /** Changes the graph, and draws once if anything differs. */
+    /** Changes the graph; if anything differs it is drawn with the next frame. */
     batch(change: () => void): void {
         const touched: Touched = { nodes: new Set(), edges: new Set(), dropped: false };
         this.touched = touched;
@@ -37,9 +37,9 @@ export class BatchedSigma extends Sigma {
             edges.push(...graph.edges().slice(0, 1));
         }
         if (touched.dropped && edges.length === 0) {
-            super.refresh();
+            super.refresh({ schedule: true });
         } else if (nodes.length + edges.length > 0) {
-            super.refresh({ partialGraph: { nodes, edges } });
+            super.refresh({ partialGraph: { nodes, edges }, schedule: true });
         }
     }
 

@@ -266,15 +266,8 @@ function layoutOf(kind: string | undefined): Layout {
 
 /** All channels in the order of their names, as in the view of traffic; none without links' rates. */
 function channelsOf(summary: Summary, { links }: Details): string[] {
-    const names = new Set<string>();
-    for (const link of Object.values(links)) {
-        for (const name in link.channels) {
-            names.add(name);
-        }
-    }
-    return names.size === 0
-        ? []
-        : [...new Set([...Object.keys(summary.channels ?? {}), ...names])].sort();
+    const known = Object.values(links).some(link => link.channels !== undefined);
+    return known ? Object.keys(summary.channels ?? {}).sort() : [];
 }
 
 export const overlay: View = {

@@ -211,22 +211,25 @@ export class Picture {
     #updateLinks(before: Scene | undefined): void {
         const { details, channel, selected } = this.#scene as Scene;
         const anew = before?.channel !== channel || before.selected !== selected;
-        if (before?.details.links === details.links && !anew) {
+        const [earlier, links] = [before?.details.links ?? {}, details.links];
+        if (earlier === links && !anew) {
             return;
         }
-        for (const key of this.#graph.edges()) {
-            if (details.links[key] === undefined) {
+        for (const key in earlier) {
+            if (links[key] === undefined && this.#graph.hasEdge(key)) {
                 this.#graph.dropEdge(key);
             }
         }
-        for (const [key, link] of Object.entries(details.links)) {
-            const [left, right] = ends(key);
-            if (this.#graph.hasEdge(key)) {
-                if (anew || this.#graph.getEdgeAttribute(key, "link") !== link) {
-                    this.#graph.replaceEdgeAttributes(key, this.#linkLook(key, link));
+        for (const key in links) {
+            const link = links[key] as Link;
+            const isThere = this.#graph.hasEdge(key);
+            if (isThere && (anew || earlier[key] !== link)) {
+                this.#graph.replaceEdgeAttributes(key, this.#linkLook(key, link));
+            } else if (!isThere) {
+                const [left, right] = ends(key);
+                if (this.#graph.hasNode(left) && this.#graph.hasNode(right) && left !== right) {
+                    this.#graph.addEdgeWithKey(key, left, right, this.#linkLook(key, link));
                 }
-            } else if (this.#graph.hasNode(left) && this.#graph.hasNode(right) && left !== right) {
-                this.#graph.addEdgeWithKey(key, left, right, this.#linkLook(key, link));
             }
         }
     }
