@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import time
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
@@ -19,10 +21,20 @@ from scale_tests.e2e.page_viewer import printed
 from scale_tests.e2e.reader import install_plugin
 from scale_tests.host.commands import ROOT
 from scale_tests.measure.browser import PATIENCE_MS, Watched, chromium, tab, until
+from scale_tests.measure.document import RESULTS
 
-NODES = 12
+NODES = 32
 SPREAD = {"workload": {"adCounter": counter(NODES, 600)}}
 """A run that outlasts the test."""
+
+_OBSERVE = """(_, cells) => {
+    window.changed = new Promise(done => {
+        const observer = new MutationObserver(() => done(Date.now()));
+        for (const cell of cells) {
+            observer.observe(cell, { characterData: true, childList: true, subtree: true });
+        }
+    });
+}"""
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 expect.set_options(timeout=PATIENCE_MS)
@@ -72,7 +84,13 @@ async def test_the_page_follows_a_cluster_from_its_start_through_faults(
     await page.locator('nav[aria-label="Views"] a[href$="/nodes"]').click()
     incarnation = await column(page, "seen-5", "Incarnation")
     before = await incarnation.inner_text()
+    await observe(await column(page, "seen-5", "State"), incarnation)
+    killed_at = time.time()
     kill_pod(subject, "seen-5")
+    shown = await page.evaluate("window.changed") / 1000 - killed_at
+    record = {"nodes": NODES, "killed_pod_shown_after_s": round(shown, 2)}
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    (RESULTS / "console-e2e.json").write_text(json.dumps(record))
     await expect(incarnation).not_to_have_text(re.compile(f"^({re.escape(before)})?$"))
     subject.wait_steady()
     await expect(await column(page, "seen-5", "State")).to_have_text("joined")
@@ -104,6 +122,11 @@ async def test_all_views_of_a_real_cluster_are_drawn_without_an_error(opened: Wa
         if name == "overlay":
             await until(page, "performance.getEntriesByName('overlay-drawn').length > 0")
     assert await opened.faults() == []
+
+
+async def observe(*cells: Locator) -> None:
+    """Has the page note when one of the cells changes, as `window.changed`, in ms since 1970."""
+    await cells[0].evaluate(_OBSERVE, [await cell.element_handle() for cell in cells])
 
 
 async def column(page: Page, name: str, title: str) -> Locator:
