@@ -18,7 +18,9 @@
 -spec main() -> no_return().
 main() ->
     ok = io:setopts([{encoding, unicode}]),
-    case run(init:get_plain_arguments()) of
+    Result = run(init:get_plain_arguments()),
+    ok = verify_source:clean(),
+    case Result of
         {refused, Text} ->
             io:format(standard_error, "partisan_verify: ~ts~n", [Text]),
             halt(2);

@@ -3,6 +3,7 @@
 
 -export([compile/1]).
 -export([add/1]).
+-export([clean/0]).
 
 %% @doc Compiles a file with its debug information and loads it. An error has the file, the line and
 %% the compiler's message.
@@ -31,9 +32,15 @@ add(Place) ->
         {_, {error, bad_directory}} -> {error, ["code=", Place, ": no such directory"]}
     end.
 
+%% @doc Removes the byte code of the files that this emulator has compiled.
+-spec clean() -> ok.
+clean() ->
+    _ = file:del_dir_r(temporary()),
+    ok.
+
 %% Internals.
 
-%% One for each emulator; what is in it is small, and the system clears it.
+%% One for each emulator.
 temporary() ->
     Base = os:getenv("TMPDIR", "/tmp"),
     filename:join(Base, "partisan_verify-" ++ os:getpid()).

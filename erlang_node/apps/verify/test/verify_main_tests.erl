@@ -69,5 +69,16 @@ status() ->
     ?assertMatch([_], Executions),
     ok = file:del_dir_r(Directory).
 
+source_test() ->
+    Sources = string:trim(os:cmd("mktemp -d")),
+    File = filename:join(Sources, "verify_cleaned.erl"),
+    ok = file:write_file(File, "-module(verify_cleaned).\n"),
+    {ok, verify_cleaned} = verify_source:compile(File),
+    Directory = filename:dirname(code:which(verify_cleaned)),
+    ?assert(filelib:is_dir(Directory)),
+    ok = verify_source:clean(),
+    ?assertNot(filelib:is_dir(Directory)),
+    ok = file:del_dir_r(Sources).
+
 list_test() ->
     ?assertEqual(0, verify_main:run(["list"])).
