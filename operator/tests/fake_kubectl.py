@@ -206,7 +206,7 @@ class FakeKubectl(Kubectl):
                 "phase": "Running",
                 "podIP": f"10.0.0.{ordinal}",
                 "conditions": [{"type": "Ready", "status": "True"}],
-                "containerStatuses": [{"restartCount": 1 if ordinal == 2 else 0}],
+                "containerStatuses": [{"name": "node", "restartCount": 1 if ordinal == 2 else 0}],
             },
         }
 

@@ -56,6 +56,10 @@ pods = st.fixed_dictionaries(
         "annotations": st.just({"example.org/owner": "me"}),
         "env": st.just([{"name": "COLOUR", "value": "blue"}]),
         "envFrom": st.just([{"secretRef": {"name": "more"}}]),
+        "volumes": st.just([{"name": "data", "emptyDir": {}}]),
+        "configFiles": st.just([{"configMap": "app", "mountPath": "/etc/app"}]),
+        "sidecars": st.just([{"name": "proxy", "image": "proxy:1"}]),
+        "initContainers": st.just([{"name": "first", "image": "tools:1", "command": ["true"]}]),
     },
 )
 

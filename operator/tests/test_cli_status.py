@@ -33,7 +33,9 @@ def test_the_operators_diagnosis_is_what_is_wrong(kubectl: FakeKubectl) -> None:
 
 def test_pods_that_fail_while_the_operator_is_away_are_diagnosed(kubectl: FakeKubectl) -> None:
     waiting = {"reason": "ImagePullBackOff", "message": "no such image"}
-    kubectl.pods["ads-1"]["status"] = {"containerStatuses": [{"state": {"waiting": waiting}}]}
+    kubectl.pods["ads-1"]["status"] = {
+        "containerStatuses": [{"name": "node", "state": {"waiting": waiting}}]
+    }
     status, text = run(kubectl, "status", "ads")
     assert status == 3
     assert "ImagePullFailed: Pod ads-1" in text
@@ -55,7 +57,9 @@ def test_the_next_step_depends_on_what_is_wrong(
     kubectl: FakeKubectl, reason: str, command: str
 ) -> None:
     waiting = {"reason": "CrashLoopBackOff", "message": "back-off"}
-    kubectl.pods["ads-3"]["status"] = {"containerStatuses": [{"state": {"waiting": waiting}}]}
+    kubectl.pods["ads-3"]["status"] = {
+        "containerStatuses": [{"name": "node", "state": {"waiting": waiting}}]
+    }
     kubectl.set_condition("Degraded", "True", reason, "what the operator says")
     _, text = run(kubectl, "status", "ads")
     assert text.splitlines()[-1] == f"Next     kubectl partisan -n {NAMESPACE} {command}"

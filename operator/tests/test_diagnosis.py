@@ -110,6 +110,44 @@ def test_a_crash_reports_the_exit_code() -> None:
     assert failure.detail == "it crashed 4 times, last with exit code 137 (OOMKilled)"
 
 
+def with_sidecar(sidecar: dict[str, Any], *, node_ready: bool) -> dict[str, Any]:
+    """Return a pod with a sidecar, after an init container that has ended."""
+    ended = {"name": "first", "ready": True, "state": {"terminated": {"exitCode": 0}}}
+    return pod(
+        "Running" if node_ready else "Pending",
+        initContainerStatuses=[ended, {"name": "proxy", **sidecar}],
+        containerStatuses=[{"name": "node", "ready": node_ready}],
+    )
+
+
+@pytest.mark.parametrize(
+    ("reason", "remedy"),
+    [
+        ("ErrImagePull", "Check its image in spec.pods"),
+        ("CreateContainerConfigError", "Check what spec.pods has of it"),
+        ("CrashLoopBackOff", "kubectl logs ads-1 -c proxy --previous"),
+    ],
+)
+def test_a_container_of_the_user_is_named_with_the_remedy(reason: str, remedy: str) -> None:
+    waits = {"state": {"waiting": {"reason": reason, "message": "why"}}}
+    failure = failure_of(with_sidecar(waits, node_ready=False))
+    assert failure is not None
+    problem = explain([failure], unready_pods=1, seeds=[], lasted=lambda _: 60.0)
+    assert problem is not None
+    assert "Pod ads-1: container proxy: " in problem.message
+    assert remedy in problem.message
+
+
+def test_a_sidecar_that_is_not_ready_is_not_blamed_on_the_node() -> None:
+    failure = failure_of(with_sidecar({"ready": False}, node_ready=True))
+    assert failure is not None
+    assert failure.reason is Reason.POD_NOT_STARTING
+    assert failure.detail == "its node is ready, and its container proxy is not"
+    joining = failure_of(with_sidecar({"ready": False}, node_ready=False))
+    assert joining is not None
+    assert joining.detail == "its container has not started"
+
+
 def test_ready_and_terminating_pods_are_no_failures() -> None:
     assert failure_of(pod("Running", conditions=[{"type": "Ready", "status": "True"}])) is None
     leaving = pod()

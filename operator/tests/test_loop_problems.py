@@ -88,7 +88,7 @@ async def test_rejections_of_the_api_server_are_reported(rig: Rig) -> None:
 async def test_an_image_that_cannot_be_pulled_is_reported(rig: Rig) -> None:
     await rig.reconcile()
     rig.bring_up_pods(ready=False)
-    waiting = {"state": {"waiting": {"reason": "ErrImagePull", "message": "no such image"}}}
+    waiting = {"name": "node", "state": {"waiting": {"reason": "ErrImagePull", "message": "no"}}}
     pod = {"metadata": {"name": "ads-1"}, "status": {"containerStatuses": [waiting]}}
     rig.api.put(f"/api/v1{NAMESPACE}/pods/ads-1", pod)
     await rig.reconcile()
@@ -101,7 +101,7 @@ async def test_a_problem_is_reported_although_the_last_operator_s_clock_was_ahea
     await rig.reconcile()
     rig.bring_up_pods(ready=False)
     rig.condition("Ready")["lastTransitionTime"] = "2026-01-01T05:00:00Z"
-    waiting = {"state": {"waiting": {"reason": "ErrImagePull", "message": "no such image"}}}
+    waiting = {"name": "node", "state": {"waiting": {"reason": "ErrImagePull", "message": "no"}}}
     pod = {"metadata": {"name": "ads-1"}, "status": {"containerStatuses": [waiting]}}
     rig.api.put(f"/api/v1{NAMESPACE}/pods/ads-1", pod)
     await rig.reconcile()

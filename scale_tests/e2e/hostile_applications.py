@@ -139,7 +139,80 @@ VOLUMES: list[Row] = [
     ({"pods": {**mounted("/a")["pods"], **files("/a")["pods"]}}, "spec.pods.configFiles"),
 ]
 
-APPLICATIONS: list[Row] = [*VOLUMES]
+
+def sidecar(**fields: Any) -> Spec:
+    return pods(sidecars=[{"name": "proxy", "image": "proxy:1", **fields}])
+
+
+def secured(**fields: Any) -> Spec:
+    return sidecar(securityContext=fields)
+
+
+def probe(**fields: Any) -> Spec:
+    return sidecar(readinessProbe=fields)
+
+
+SECURITY = "spec.pods.sidecars[0].securityContext"
+
+CONTAINERS: list[Row] = [
+    *(
+        (pods(**{kind: [{"name": name, "image": "a"}]}), f"spec.pods.{kind}[0].name")
+        for kind in ("sidecars", "initContainers")
+        for name in ("", "A", "a.b", "-a", "a" * 64, "node")
+    ),
+    (pods(sidecars=[{"name": "a"}]), "spec.pods.sidecars[0].image"),
+    *((sidecar(image=image), "sidecars[0].image") for image in ("", "A b", "Upper/case", "a@b")),
+    (pods(sidecars=[{"name": "a", "image": "a"}] * 2), "spec.pods.sidecars"),
+    (
+        pods(sidecars=[{"name": "a", "image": "a"}], initContainers=[{"name": "a", "image": "a"}]),
+        "spec.pods.sidecars",
+    ),
+    (pods(sidecars=[{"name": f"a{n}", "image": "a"} for n in range(9)]), "spec.pods.sidecars"),
+    (secured(privileged=True), f"{SECURITY}.privileged"),
+    (secured(allowPrivilegeEscalation=True), f"{SECURITY}.allowPrivilegeEscalation"),
+    (secured(runAsNonRoot=False), f"{SECURITY}.runAsNonRoot"),
+    (secured(runAsUser=0), f"{SECURITY}.runAsUser"),
+    (secured(capabilities={"add": ["SYS_ADMIN"]}), f"{SECURITY}.capabilities.add"),
+    (secured(capabilities={"drop": []}), f"{SECURITY}.capabilities.drop"),
+    (secured(capabilities={"drop": ["KILL"]}), f"{SECURITY}.capabilities.drop"),
+    (secured(seccompProfile={"type": "Unconfined"}), f"{SECURITY}.seccompProfile.type"),
+    (secured(procMount="Unmasked"), f"{SECURITY}.procMount"),
+    (secured(seLinuxOptions={"type": "spc_t"}), f"{SECURITY}.seLinuxOptions"),
+    (sidecar(ports=[{"containerPort": 80, "hostPort": 80}]), "sidecars[0].ports"),
+    (sidecar(restartPolicy="Never"), "sidecars[0].restartPolicy"),
+    (sidecar(volumeDevices=[{"name": "a", "devicePath": "/dev/a"}]), "sidecars[0].volumeDevices"),
+    (sidecar(volumeMounts=[{"name": "secret", "mountPath": "/a"}]), "spec.pods.sidecars"),
+    (sidecar(volumeMounts=[{"name": "config", "mountPath": "/a"}]), "spec.pods.sidecars"),
+    (sidecar(volumeMounts=[{"name": "a", "mountPath": "a"}]), "volumeMounts[0].mountPath"),
+    (
+        pods(
+            initContainers=[
+                {"name": "a", "image": "a", "volumeMounts": [{"name": "b", "mountPath": "/c"}]}
+            ]
+        ),
+        "spec.pods.initContainers",
+    ),
+    (sidecar(env=[{"name": "1A", "value": "a"}]), "env[0].name"),
+    (sidecar(env=[{"name": "A", "value": 1}]), "env[0].value"),
+    (sidecar(env=[{"name": "A", "value": "a", "valueFrom": {}}]), "env[0]"),
+    (sidecar(env=[{"name": "A", "valueFrom": {}}]), "env[0].valueFrom"),
+    (
+        sidecar(env=[{"name": "A", "valueFrom": {"secretKeyRef": {"name": "A", "key": "k"}}}]),
+        "secretKeyRef.name",
+    ),
+    (sidecar(envFrom=[{}]), "envFrom[0]"),
+    (sidecar(resources={"limits": {"memory": "much"}}), "resources.limits.memory"),
+    (probe(), "readinessProbe"),
+    (probe(tcpSocket={"port": 80}, httpGet={"port": 80}), "readinessProbe"),
+    (probe(tcpSocket={"port": 0}), "tcpSocket.port"),
+    (probe(httpGet={"port": 80, "host": "10.0.0.1"}), "httpGet.host"),
+    (
+        pods(initContainers=[{"name": "a", "image": "a", "livenessProbe": {"exec": {}}}]),
+        "initContainers[0].livenessProbe",
+    ),
+]
+
+APPLICATIONS: list[Row] = [*VOLUMES, *CONTAINERS]
 """Specs that are refused, and the field that the refusal names."""
 
 UNUSUAL_APPLICATIONS: list[Spec] = [
@@ -181,5 +254,41 @@ UNUSUAL_APPLICATIONS: list[Spec] = [
     mounted("/etc/app", subPath="a/b", readOnly=True),
     mounted("/etc/partisans"),
     {"pods": {**mounted("/srv/a")["pods"], **files("/srv/b", optional=True)["pods"]}},
+    sidecar(),
+    sidecar(image="registry.example.com:5000/a/b@sha256:" + "0" * 64, imagePullPolicy="Always"),
+    sidecar(command=["sh", "-c", "sleep 1"], args=[""], workingDir="/srv"),
+    sidecar(
+        env=[
+            {"name": "PATH", "value": "/bin"},
+            {"name": "IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}},
+            {"name": "EMPTY"},
+        ],
+        envFrom=[{"secretRef": {"name": "a", "optional": True}, "prefix": "A_"}],
+    ),
+    sidecar(resources={"requests": {"cpu": "10m"}, "limits": {"memory": "64Mi", "cpu": 1}}),
+    secured(
+        privileged=False,
+        allowPrivilegeEscalation=False,
+        runAsNonRoot=True,
+        runAsUser=101,
+        runAsGroup=101,
+        readOnlyRootFilesystem=False,
+        capabilities={"drop": ["ALL"], "add": ["NET_BIND_SERVICE"]},
+        seccompProfile={"type": "Localhost", "localhostProfile": "a.json"},
+    ),
+    probe(tcpSocket={"port": 80}, periodSeconds=1, failureThreshold=3),
+    probe(grpc={"port": 80, "service": "a"}, initialDelaySeconds=0),
+    probe(exec={"command": ["true"]}, timeoutSeconds=5),
+    probe(httpGet={"port": 443, "path": "/a?b", "scheme": "HTTPS"}),
+    pods(
+        volumes=[{"name": "data", "emptyDir": {}}],
+        initContainers=[
+            {
+                "name": "seed",
+                "image": "tools:1",
+                "volumeMounts": [{"name": "data", "mountPath": "/etc/partisan"}],
+            }
+        ],
+    ),
 ]
 """Specs that are rare and must be accepted."""

@@ -1,18 +1,25 @@
-"""The pod of a node: one container, no privileges, no access to the API server."""
+"""The pod of a node: its container, those of `spec.pods`, and no privileges."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from partisan_operator.children import config_map, naming, node_http, pod_volumes, tls_files
+from partisan_operator.children import (
+    config_map,
+    naming,
+    node_http,
+    pod_containers,
+    pod_volumes,
+    tls_files,
+)
 from partisan_operator.children.child import Manifest
 from partisan_operator.children.node_config import restart_hash
 from partisan_operator.children.shared_secrets import TOKEN
 from partisan_operator.models import PartisanCluster, PartisanClusterSpec
+from partisan_operator.models.containers import OWN_CONTAINER
 from partisan_operator.models.quantities import whole
 from partisan_operator.models.scheduling import DEFAULT_REQUESTS
 
-CONTAINER = "node"
 USER = 65532
 CONFIG_HASH_ANNOTATION = "partisan.dev/config-hash"
 """On the pod template: changes when nodes need a restart, which makes a new revision."""
@@ -57,6 +64,7 @@ def pod_template(
                 "fsGroup": USER,
                 "seccompProfile": {"type": "RuntimeDefault"},
             },
+            **pod_containers.init_containers(spec.pods),
             "containers": [_container(cluster, default_image, bearer=bearer)],
             "volumes": [
                 {
@@ -83,7 +91,7 @@ def pod_template(
 def _container(cluster: PartisanCluster, default_image: str, *, bearer: bool) -> Manifest:
     spec = cluster.spec
     return {
-        "name": CONTAINER,
+        "name": OWN_CONTAINER,
         "image": spec.image or default_image,
         "imagePullPolicy": spec.image_pull_policy.value,
         "ports": [
@@ -108,11 +116,7 @@ def _container(cluster: PartisanCluster, default_image: str, *, bearer: bool) ->
         "startupProbe": _probe(cluster, _STARTUP, bearer=bearer),
         "readinessProbe": _probe(cluster, _READINESS, bearer=bearer),
         "livenessProbe": _probe(cluster, _LIVENESS, bearer=bearer),
-        "securityContext": {
-            "allowPrivilegeEscalation": False,
-            "readOnlyRootFilesystem": True,
-            "capabilities": {"drop": ["ALL"]},
-        },
+        "securityContext": dict(pod_containers.RESTRICTED),
         "volumeMounts": [
             {"name": "config", "mountPath": "/etc/partisan/config", "readOnly": True},
             {"name": "secret", "mountPath": "/etc/partisan/secret", "readOnly": True},

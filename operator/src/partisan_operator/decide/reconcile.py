@@ -15,7 +15,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from partisan_operator.children import Child, DesiredChildren, desired_children, naming
+from partisan_operator.children import (
+    Child,
+    DesiredChildren,
+    desired_children,
+    naming,
+    restricted,
+)
 from partisan_operator.children.child import last_applied, owned_by, up_to_date
 from partisan_operator.children.desired import emptied_shard
 from partisan_operator.children.node_config import render_config, revision
@@ -49,7 +55,9 @@ def plan(
 ) -> Plan:
     """Return the actions that bring a cluster, with its `desired` children, to its spec."""
     problem = scale_down.refusal(cluster, observation)
-    refused = _refused(cluster, installation.allowed_annotations, shrinks=problem is not None)
+    refused = _refused(
+        cluster, children, installation.allowed_annotations, shrinks=problem is not None
+    )
     if problem is not None or cluster.spec.paused:
         cluster = scale_down.kept(cluster, observation)
         children = desired(cluster, installation)
@@ -139,12 +147,16 @@ def _guards(
 
 
 def _refused(
-    cluster: PartisanCluster, allowed_annotations: Iterable[str], *, shrinks: bool
+    cluster: PartisanCluster,
+    children: DesiredChildren,
+    allowed_annotations: Iterable[str],
+    *,
+    shrinks: bool,
 ) -> Problem | None:
     """Return why a spec that the API server accepted is not followed.
 
-    The CRD has both rules: the first unless the CRD is older or of another release of the chart,
-    the second up to 64 replicas. `shrinks` is whether a scale-down is rejected already.
+    The CRD has all rules: the first two unless it is older or of another release of the chart, the
+    last up to 64 replicas. `shrinks` is whether a scale-down is rejected already.
     """
     keys = refused_annotations(cluster.spec.pods.annotations, allowed_annotations)
     if keys:
@@ -154,8 +166,21 @@ def _refused(
             " because annotations can take a pod out of its security profile. Nothing is changed"
             " until it is removed, or is added to the chart's value allowedPodAnnotations.",
         )
+    forbidden = _forbidden(children)
+    if forbidden:
+        return Problem(
+            Reason.INVALID_SPEC,
+            f"spec.pods leads to pods with {', '.join(forbidden[:5])}, which the Pod Security"
+            " Standard restricted forbids. Nothing is changed until it is removed.",
+        )
     unconnected = "" if shrinks else scale_down.unconnected_ordinals(cluster)
     return Problem(Reason.INVALID_SPEC, f"{unconnected}.") if unconnected else None
+
+
+def _forbidden(children: DesiredChildren) -> tuple[str, ...]:
+    """Return the fields of the pods that `restricted` forbids; all shards have the same pods."""
+    template = children.stateful_sets[0].manifest["spec"]["template"]
+    return restricted.violations(template["spec"])
 
 
 def _conflict(

@@ -34,14 +34,23 @@ def matches(value: str, pattern: str) -> str:
     return f"{value}.matches(r'^({pattern})$')"
 
 
+def pattern(form: str, *, most: int = 253) -> Any:
+    """Return the field of a text that is all of `form`, of at most that many characters.
+
+    For texts of which there may be hundreds: API servers bound the cost of all rules, and a pattern
+    has none. Its message names the field as well, but gives no advice.
+    """
+    return Field(min_length=1, max_length=most, json_schema_extra={"pattern": f"^{form}$"})
+
+
 def text(
-    pattern: str, message: str, *, most: int, empty: bool = False, also: tuple[Rule, ...] = ()
+    form: str, message: str, *, most: int, empty: bool = False, also: tuple[Rule, ...] = ()
 ) -> Any:
-    """Return the field of a text that is all of `pattern`, of at most that many characters."""
-    rule = matches("self", pattern)
-    form = Rule(f"self == '' || {rule}" if empty else rule, message)
+    """Return the field of a text that is all of `form`, of at most that many characters."""
+    rule = matches("self", form)
+    first = Rule(f"self == '' || {rule}" if empty else rule, message)
     return Field(
-        min_length=0 if empty else 1, max_length=most, json_schema_extra=rules(form, *also)
+        min_length=0 if empty else 1, max_length=most, json_schema_extra=rules(first, *also)
     )
 
 
@@ -117,6 +126,12 @@ DataKey = Annotated[
 ]
 """A key of a Secret or a ConfigMap."""
 
+ReferencedName = Annotated[str, pattern(SUBDOMAIN)]
+"""The name of an object, where there may be many: see `pattern`."""
+
+ReferencedKey = Annotated[str, pattern(r"\.?[-\w]+(\.*[-\w]+)*\.*")]
+"""A key of a Secret or a ConfigMap, where there may be many: see `pattern`."""
+
 _NO_PORT = r":(0|[7-9]\d{4}|6[6-9]\d{3}|65[6-9]\d\d|655[4-9]\d|6553[6-9])"
 _NO_HOST = rf"^(-|[^/[]*([.]-|-[.:]|{_NO_PORT}))[^/]*/|^[^/[]*-/"
 """Before a slash: a dash at an end of a part of the host's name, or a port beyond 65535."""
@@ -148,6 +163,9 @@ ImageReference = Annotated[
 ]
 """An image, or empty."""
 
+ContainerImage = Annotated[str, pattern(_IMAGE, most=512)]
+"""An image of one of many containers: see `pattern`."""
+
 _IS_A_LABEL_VALUE = (
     "must be the value of a label: empty, or letters, digits, dashes, underscores and dots with a"
     " letter or a digit at both ends"
@@ -157,8 +175,7 @@ LabelValue = Annotated[str, text(NAME, _IS_A_LABEL_VALUE, most=63, empty=True)]
 """The value of a label."""
 
 MatchedValue = Annotated[str, Field(max_length=63, json_schema_extra={"pattern": f"^({NAME})?$"})]
-"""The value of a label in a condition. Not a rule: conditions may hold thousands, and API servers
-bound the cost of all rules."""
+"""The value of a label in a condition. Conditions may hold thousands: see `pattern`."""
 
 IS_A_KEY = (
     "must be the key of a label such as example.org/team: letters, digits, dashes, underscores and"

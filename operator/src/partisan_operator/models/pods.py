@@ -8,6 +8,7 @@ from typing import Annotated
 from pydantic import ConfigDict, Field
 
 from partisan_operator.models.base import Resource, Rule, keyed_by, listed, rules
+from partisan_operator.models.containers import InitContainer, Sidecar
 from partisan_operator.models.names import LabelValue, distinct, qualified_keys
 from partisan_operator.models.variables import Variable, VariablesSource
 from partisan_operator.models.volumes import ConfigFiles, NodeMount, Volume, mounts_have_volumes
@@ -160,10 +161,36 @@ _ONE_MOUNT_PER_PATH = Rule(
 )
 
 
+def _others_mount_volumes(containers: str) -> Rule:
+    return Rule(
+        f"!has(self.{containers}) || self.{containers}.all(container,"
+        f" {mounts_have_volumes('container')})",
+        f"volumeMounts of {containers} must name volumes of spec.pods.volumes: add the volume, or"
+        " correct the name",
+        f".{containers}",
+    )
+
+
+_NAMES_DIFFER = Rule(
+    "!has(self.sidecars) || !has(self.initContainers) || !self.sidecars.exists(sidecar,"
+    " self.initContainers.exists(other, other.name == sidecar.name))",
+    "sidecars and initContainers have the same name: change one",
+    ".sidecars",
+)
+
+
 class Pods(Resource):
     """Additions to the pods. A change replaces the pods, a few at a time."""
 
-    model_config = ConfigDict(json_schema_extra=rules(_MOUNTS_HAVE_VOLUMES, _ONE_MOUNT_PER_PATH))
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            _MOUNTS_HAVE_VOLUMES,
+            _ONE_MOUNT_PER_PATH,
+            _others_mount_volumes("initContainers"),
+            _others_mount_volumes("sidecars"),
+            _NAMES_DIFFER,
+        )
+    )
 
     labels: Labels = Field(default_factory=dict)
     """Additional labels of the pods, for instance of a cost centre. Keys that the operator sets
@@ -203,3 +230,14 @@ class Pods(Resource):
     ] = ()
     """ConfigMaps whose keys are files in the node's container. The files follow a change of the
     ConfigMap within a minute or two, without a restart."""
+
+    init_containers: Annotated[
+        tuple[InitContainer, ...], Field(max_length=8, json_schema_extra=keyed_by("name"))
+    ] = ()
+    """Containers that run to their ends, one after the other, before the sidecars and the node
+    start."""
+
+    sidecars: Annotated[
+        tuple[Sidecar, ...], Field(max_length=8, json_schema_extra=keyed_by("name"))
+    ] = ()
+    """Containers that start before the node, in this order, and end after it."""

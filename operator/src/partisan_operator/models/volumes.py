@@ -17,8 +17,11 @@ from partisan_operator.models.names import (
     ObjectName,
     OptionalObjectName,
     PartName,
+    ReferencedKey,
+    ReferencedName,
     matches,
     part_name,
+    pattern,
 )
 from partisan_operator.models.quantities import Quantity
 
@@ -54,19 +57,8 @@ _PART = r"\.?[-\w@+=,][-\w.@+=,]*"
 """One part of a path: neither `.` nor `..`."""
 
 
-def _pattern(pattern: str) -> Any:
-    """Return the field of a text that is all of `pattern`.
-
-    Not a rule: there may be hundreds of such texts, and API servers bound the cost of all rules.
-    """
-    return Field(min_length=1, max_length=253, json_schema_extra={"pattern": f"^{pattern}$"})
-
-
-RelativePath = Annotated[str, _pattern(f"{_PART}(/{_PART})*")]
+RelativePath = Annotated[str, pattern(f"{_PART}(/{_PART})*")]
 """A path within a volume."""
-
-Key = Annotated[str, _pattern(r"\.?[-\w]+(\.*[-\w]+)*\.*")]
-"""A key of a Secret or a ConfigMap."""
 
 _IS_A_PATH = Rule(
     matches("self", f"(/{_PART})+"),
@@ -113,7 +105,7 @@ VolumeName = Annotated[
 class KeyPath(Resource):
     """One key as a file."""
 
-    key: Key
+    key: ReferencedKey
     """The key."""
 
     path: RelativePath
@@ -279,7 +271,7 @@ class DownwardFiles(Resource):
 class ProjectedKeys(Resource):
     """Keys of a ConfigMap or a Secret as files of a projected volume."""
 
-    name: ObjectName
+    name: ReferencedName
     """The name of the object."""
 
     items: Items | None = None
@@ -309,7 +301,8 @@ class ProjectedToken(Resource):
     """Seconds that the token is valid; absent means an hour."""
 
 
-def _one_of(kinds: tuple[str, ...], message: str) -> dict[str, Any]:
+def one_of(kinds: tuple[str, ...], message: str) -> dict[str, Any]:
+    """Return the schema extension of a value that has exactly one of these members."""
     given = ", ".join(f"has(self.{kind})" for kind in kinds)
     return rules(Rule(f"[{given}].filter(given, given).size() == 1", message))
 
@@ -318,7 +311,7 @@ class ProjectedSource(Resource):
     """One source of a projected volume. One member is set."""
 
     model_config = ConfigDict(
-        json_schema_extra=_one_of(
+        json_schema_extra=one_of(
             ("configMap", "downwardAPI", "secret", "serviceAccountToken"),
             "a source needs exactly one of configMap, downwardAPI, secret and serviceAccountToken",
         )
@@ -351,7 +344,7 @@ class Volume(Resource):
     """A volume of the pods. One member next to the name is set."""
 
     model_config = ConfigDict(
-        json_schema_extra=_one_of(
+        json_schema_extra=one_of(
             KINDS,
             f"a volume needs exactly one of {', '.join(KINDS)}: the Pod Security Standard"
             " restricted permits no other kind, such as hostPath",

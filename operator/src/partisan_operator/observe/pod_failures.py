@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from partisan_operator.models.containers import OWN_CONTAINER
 from partisan_operator.models.problem import Reason
 
 _IMAGE_REASONS = frozenset(
@@ -31,6 +32,13 @@ class PodFailure:
     pod: str
     reason: Reason
     detail: str
+    container: str = OWN_CONTAINER
+    """The container with the failure."""
+
+    @property
+    def log(self) -> str:
+        """The arguments by which `kubectl logs` shows the container's log."""
+        return self.pod if self.container == OWN_CONTAINER else f"{self.pod} -c {self.container}"
 
 
 def failure_of(pod: Mapping[str, Any]) -> PodFailure | None:
@@ -52,18 +60,36 @@ def failure_of(pod: Mapping[str, Any]) -> PodFailure | None:
     scheduled = conditions.get("PodScheduled", {})
     if scheduled.get("reason") == "Unschedulable":
         return PodFailure(name, Reason.UNSCHEDULABLE, scheduled.get("message", ""))
-    for container in status.get("containerStatuses") or ():
-        waiting = (container.get("state") or {}).get("waiting") or {}
-        reason, message = waiting.get("reason", ""), waiting.get("message", "")
-        if reason in _IMAGE_REASONS:
-            return PodFailure(name, Reason.IMAGE_PULL_FAILED, f"{reason}: {message}")
-        if reason in _CONFIG_REASONS:
-            return PodFailure(name, Reason.CONTAINER_CONFIG_ERROR, f"{reason}: {message}")
-        if reason == "CrashLoopBackOff":
-            return PodFailure(name, Reason.CRASH_LOOPING, _last_exit(container))
+    before, own = status.get("initContainerStatuses") or (), status.get("containerStatuses") or ()
+    for container in (*before, *own):
+        if failure := _container_failure(name, container):
+            return failure
+    ready = {entry["name"]: entry.get("ready") for entry in (*before, *own)}
+    if ready.pop(OWN_CONTAINER, False):
+        waits = ", ".join(container for container in ready if not ready[container])
+        if waits:
+            detail = f"its node is ready, and its container {waits} is not"
+            return PodFailure(name, Reason.POD_NOT_STARTING, detail)
     if status.get("phase") == "Running":
         return PodFailure(name, Reason.NODE_NOT_JOINING, "it runs and has not joined the overlay")
     return PodFailure(name, Reason.POD_NOT_STARTING, "its container has not started")
+
+
+def _container_failure(pod: str, container: Mapping[str, Any]) -> PodFailure | None:
+    """Return why a container waits to start, from its status; None if it does not."""
+    waiting = (container.get("state") or {}).get("waiting") or {}
+    reason, detail = waiting.get("reason", ""), f"{waiting.get('reason')}: {waiting.get('message')}"
+    if reason in _IMAGE_REASONS:
+        found = Reason.IMAGE_PULL_FAILED
+    elif reason in _CONFIG_REASONS:
+        found = Reason.CONTAINER_CONFIG_ERROR
+    elif reason == "CrashLoopBackOff":
+        found, detail = Reason.CRASH_LOOPING, _last_exit(container)
+    else:
+        return None
+    name = container["name"]
+    own = name == OWN_CONTAINER
+    return PodFailure(pod, found, detail if own else f"container {name}: {detail}", name)
 
 
 def tls_secret_failure(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from partisan_operator.models.containers import OWN_CONTAINER
 from partisan_operator.models.problem import Problem, Reason, shortened
 from partisan_operator.observe.pod_failures import PodFailure
 
@@ -23,12 +24,19 @@ _ADVICE = {
     " in spec.security.tls.secretName cannot change.",
     Reason.MACHINE_LOST: "Bring the node back, or delete its Node object if it is gone for good:"
     " until then Kubernetes does not replace its pods.",
-    Reason.CRASH_LOOPING: "Read the log: kubectl logs {pod} --previous.",
+    Reason.CRASH_LOOPING: "Read the log: kubectl logs {log} --previous.",
     Reason.UNSCHEDULABLE: "Free or add capacity, or change spec.resources and the scheduling"
     " fields.",
     Reason.POD_NOT_STARTING: "See kubectl describe pod {pod}.",
-    Reason.NODE_NOT_JOINING: "Read the log: kubectl logs {pod}.",
+    Reason.NODE_NOT_JOINING: "Read the log: kubectl logs {log}.",
 }
+
+_ADVICE_FOR_OTHERS = {
+    Reason.IMAGE_PULL_FAILED: "Check its image in spec.pods, and spec.imagePullSecrets.",
+    Reason.CONTAINER_CONFIG_ERROR: "Check what spec.pods has of it, and that the Secrets and"
+    " ConfigMaps exist and have the keys.",
+}
+"""For containers of `spec.pods`."""
 
 # Seconds that a state may last before it is reported. States of every normal start get time, those
 # that never resolve themselves get none.
@@ -64,9 +72,15 @@ def explain(
     first = min(due, key=lambda entry: (_RANK[entry.reason], entry.pod not in seed_names))
     seed = " (a seed that the others join through)" if first.pod in seed_names else ""
     others = f" {unready_pods} pods are not ready." if unready_pods > 1 else ""
-    advice = _ADVICE[first.reason].format(pod=first.pod)
+    advice = _advice(first).format(pod=first.pod, log=first.log)
     detail = shortened(first.detail)
     return Problem(first.reason, f"Pod {first.pod}{seed}: {detail}.{others} {advice}")
+
+
+def _advice(failure: PodFailure) -> str:
+    if failure.container == OWN_CONTAINER:
+        return _ADVICE[failure.reason]
+    return _ADVICE_FOR_OTHERS.get(failure.reason, _ADVICE[failure.reason])
 
 
 def partition(components: int, nodes: int, seconds: float) -> Problem | None:
