@@ -187,5 +187,7 @@ def _selected(request: web.Request, item: Json) -> bool:
 
 
 def _matches(selector: str, values: Json) -> bool:
-    key, _, value = selector.partition("=")
-    return not selector or values.get(key) == value
+    terms = (term.partition("=") for term in selector.split(",") if term)
+    return all(
+        values.get(key) == value if equals else key in values for key, equals, value in terms
+    )

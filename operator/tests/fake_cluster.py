@@ -194,7 +194,7 @@ class FakeCluster:
             for path, item in sorted(self.api.objects.items(), key=lambda pair: _ordinal(pair[0]))
             if path.startswith(f"{PODS}/")
         ]
-        labels = naming.labels("ads")
+        labels = naming.labels("ads") | {naming.SHARD_LABEL: "0"}
         self.api.put(SLICE, {"metadata": {"name": "ads", "labels": labels}, "endpoints": endpoints})
 
     def _collect_garbage(self) -> None:

@@ -169,7 +169,7 @@ class Rig:
             }
             for ordinal in range(wanted)
         ]
-        labels = {"partisan.dev/cluster": "ads"}
+        labels = {"partisan.dev/cluster": "ads", "partisan.dev/shard": "0"}
         self.api.put(
             SLICE, {"metadata": {"name": "ads-x", "labels": labels}, "endpoints": endpoints}
         )

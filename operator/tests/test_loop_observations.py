@@ -54,6 +54,16 @@ async def test_a_change_of_a_child_causes_another_observation_of_pods(rig: Rig) 
     assert lists(rig) == ["endpointslices", "statefulsets"]
 
 
+async def test_addresses_come_from_the_services_of_shards_alone(rig: Rig) -> None:
+    """Slices of the Service of applications may lag behind."""
+    await settle(rig)
+    rig.make_resync_due()
+    rig.api.log.clear()
+    await rig.reconcile()
+    (request,) = [entry for entry in rig.api.log if entry.path.endswith("/endpointslices")]
+    assert request.query["labelSelector"] == "partisan.dev/cluster=ads,partisan.dev/shard"
+
+
 async def test_pods_are_observed_until_statefulset_and_addresses_agree(rig: Rig) -> None:
     await settle(rig)
     serving = rig.api.objects[SLICE]["endpoints"][1]["conditions"]

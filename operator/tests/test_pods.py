@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from partisan_operator.children import naming
 from partisan_operator.children.node_config import render_config
 from partisan_operator.models.pods import OWN_LABELS, OWN_PREFIX
+from partisan_operator.models.ports import OWN_PORT_NAMES, OWN_PORTS
 from partisan_operator.models.variables import OWN_VARIABLES
 from partisan_operator.models.volumes import OWN_PATHS, OWN_VOLUMES
 from world import cluster, manifest
@@ -163,6 +165,16 @@ def test_the_operators_volumes_and_mounts_cannot_be_taken() -> None:
     )
     for mount in container(security=security)["volumeMounts"]:
         assert mount["mountPath"].startswith(OWN_PATHS)
+
+
+def test_the_nodes_ports_cannot_be_taken() -> None:
+    """The rules of the CRD cover all of them."""
+    own = [naming.PARTISAN_PORT, naming.HTTP_PORT]
+    assert sorted(OWN_PORTS) == own
+    security = {"tls": {"secretName": "ads-tls"}}
+    for ports in (container()["ports"], container(security=security)["ports"]):
+        assert [port["containerPort"] for port in ports] == own
+        assert {port["name"] for port in ports} < set(OWN_PORT_NAMES)
 
 
 def test_scheduling_stored_before_the_bounds_reaches_the_pods() -> None:

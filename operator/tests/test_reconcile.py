@@ -68,6 +68,15 @@ def names(world: World) -> list[str]:
     return sorted(world.pods, key=lambda name: int(name.rpartition("-")[2]))
 
 
+def test_the_service_of_applications_goes_with_their_ports() -> None:
+    world = World()
+    settle(cluster({"pods": {"ports": [{"name": "api", "port": 9000}]}}), world)
+    assert ("Service", "ads-app") in world.objects
+    settle(cluster(), world)
+    assert ("Service", "ads-app") not in world.objects
+    assert ("Service", "ads") in world.objects
+
+
 @settings(max_examples=40)
 @given(specs(max_replicas=600))
 def test_any_spec_is_reached_and_then_no_action_is_left(spec: dict[str, Any]) -> None:

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from scale_tests.cluster.kube import Cluster, Json, core, holds, partisan_cluster
 
 CLUSTER_LABEL = "partisan.dev/cluster"
+SHARD_LABEL = "partisan.dev/shard"
 """The label of every child object of a PartisanCluster: its name."""
 
 CHILDREN = {
@@ -230,7 +231,7 @@ def read_ready_names(cluster: Cluster, namespace: str, name: str) -> list[str]:
 def _endpoints(cluster: Cluster, namespace: str, name: str) -> list[Json]:
     """The pods of the EndpointSlices, which are a hundredth of the pods' size."""
     path = f"apis/discovery.k8s.io/v1/namespaces/{namespace}/endpointslices"
-    slices = cluster.list(path, f"{CLUSTER_LABEL}={name}")
+    slices = cluster.list(path, f"{CLUSTER_LABEL}={name},{SHARD_LABEL}")
     entries = [entry for item in slices for entry in item.get("endpoints") or ()]
     return [entry for entry in entries if (entry.get("targetRef") or {}).get("kind") == "Pod"]
 

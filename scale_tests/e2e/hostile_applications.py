@@ -212,7 +212,32 @@ CONTAINERS: list[Row] = [
     ),
 ]
 
-APPLICATIONS: list[Row] = [*VOLUMES, *CONTAINERS]
+
+def port(name: str, number: Any, **fields: Any) -> Spec:
+    return pods(ports=[{"name": name, "port": number, **fields}])
+
+
+PORTS: list[Row] = [
+    *(
+        (port("a", number), "spec.pods.ports[0].port")
+        for number in (0, -1, 65536, "80", 7946, 8080)
+    ),
+    *(
+        (port(name, 9000), "spec.pods.ports[0].name")
+        for name in (
+            *("", "A", "a_b", "-a", "a-", "a--b", "80", "a" * 16),
+            *("http", "https", "partisan"),
+        )
+    ),
+    (port("a", 9000, protocol="tcp"), "spec.pods.ports[0].protocol"),
+    (port("a", 9000, hostPort=9000), "spec.pods.ports[0].hostPort"),
+    (pods(ports=[{"name": "a"}]), "spec.pods.ports[0].port"),
+    (pods(ports=[{"name": "a", "port": 1}, {"name": "a", "port": 2}]), "spec.pods.ports"),
+    (pods(ports=[{"name": "a", "port": 1}, {"name": "b", "port": 1}]), "spec.pods.ports"),
+    (pods(ports=[{"name": f"a{n}", "port": n} for n in range(1, 18)]), "spec.pods.ports"),
+]
+
+APPLICATIONS: list[Row] = [*VOLUMES, *CONTAINERS, *PORTS]
 """Specs that are refused, and the field that the refusal names."""
 
 UNUSUAL_APPLICATIONS: list[Spec] = [
@@ -254,6 +279,9 @@ UNUSUAL_APPLICATIONS: list[Spec] = [
     mounted("/etc/app", subPath="a/b", readOnly=True),
     mounted("/etc/partisans"),
     {"pods": {**mounted("/srv/a")["pods"], **files("/srv/b", optional=True)["pods"]}},
+    port("a", 65535),
+    port("grpc-api-2", 7946, protocol="UDP"),
+    pods(ports=[{"name": "dns", "port": 53}, {"name": "dns-udp", "port": 53, "protocol": "UDP"}]),
     sidecar(),
     sidecar(image="registry.example.com:5000/a/b@sha256:" + "0" * 64, imagePullPolicy="Always"),
     sidecar(command=["sh", "-c", "sleep 1"], args=[""], workingDir="/srv"),

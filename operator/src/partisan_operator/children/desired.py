@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from partisan_operator.children import (
+    app_service,
     config_map,
     disruption_budget,
     naming,
@@ -61,6 +62,7 @@ def desired_children(
         foundations=(
             config_map.build(cluster),
             *(service.build(cluster, shard) for shard in shards),
+            *app_service.build(cluster),
             *policies,
         ),
         stateful_sets=tuple(

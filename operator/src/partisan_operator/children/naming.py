@@ -99,6 +99,11 @@ def selector(cluster: str) -> str:
     return f"{CLUSTER_LABEL}={cluster}"
 
 
+def shards_selector(cluster: str) -> str:
+    """Return the selector of what belongs to a shard of a cluster."""
+    return f"{selector(cluster)},{SHARD_LABEL}"
+
+
 def labels(cluster: str) -> dict[str, str]:
     """Return the labels that every child carries."""
     return {

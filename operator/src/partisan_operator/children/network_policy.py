@@ -1,12 +1,13 @@
 """The NetworkPolicy: overlay connections come from the cluster's own pods only.
 
 The HTTP port stays open: no selector covers the addresses of kubelets, Prometheus and the operator,
-reports are not secret, and orders need the bearer.
+reports are not secret, and orders need the bearer. The ports of applications stay open too: their
+clients are unknown.
 """
 
 from __future__ import annotations
 
-from partisan_operator.children import naming
+from partisan_operator.children import app_service, naming
 from partisan_operator.children.child import Child, child
 from partisan_operator.models import PartisanCluster
 
@@ -23,7 +24,12 @@ def build(cluster: PartisanCluster) -> Child:
                     "from": [{"podSelector": own_pods}],
                     "ports": [{"port": naming.PARTISAN_PORT, "protocol": "TCP"}],
                 },
-                {"ports": [{"port": naming.HTTP_PORT, "protocol": "TCP"}]},
+                {
+                    "ports": [
+                        {"port": naming.HTTP_PORT, "protocol": "TCP"},
+                        *app_service.policy_ports(cluster.spec.pods),
+                    ]
+                },
             ],
         },
     }

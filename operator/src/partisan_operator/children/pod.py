@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from partisan_operator.children import (
+    app_service,
     config_map,
     naming,
     node_http,
@@ -97,6 +98,7 @@ def _container(cluster: PartisanCluster, default_image: str, *, bearer: bool) ->
         "ports": [
             {"name": "partisan", "containerPort": naming.PARTISAN_PORT, "protocol": "TCP"},
             node_http.port(cluster, bearer=bearer),
+            *app_service.container_ports(spec.pods),
         ],
         "env": [
             {"name": name, "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": path}}}

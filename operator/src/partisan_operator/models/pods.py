@@ -10,6 +10,7 @@ from pydantic import ConfigDict, Field
 from partisan_operator.models.base import Resource, Rule, keyed_by, listed, rules
 from partisan_operator.models.containers import InitContainer, Sidecar
 from partisan_operator.models.names import LabelValue, distinct, qualified_keys
+from partisan_operator.models.ports import PodPorts
 from partisan_operator.models.variables import Variable, VariablesSource
 from partisan_operator.models.volumes import ConfigFiles, NodeMount, Volume, mounts_have_volumes
 
@@ -241,3 +242,7 @@ class Pods(Resource):
         tuple[Sidecar, ...], Field(max_length=8, json_schema_extra=keyed_by("name"))
     ] = ()
     """Containers that start before the node, in this order, and end after it."""
+
+    ports: PodPorts = ()
+    """Ports on which applications in the node or the sidecars listen. Service `NAME-app` has them,
+    and the NetworkPolicy admits everyone to them."""

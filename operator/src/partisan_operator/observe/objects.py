@@ -51,7 +51,8 @@ class ObjectReader:
 
     async def endpoints(self, cluster: PartisanCluster) -> dict[str, Endpoint]:
         """Return the addresses of pods that are not terminating, by pod name."""
-        slices = await self._labelled(cluster, "EndpointSlice")
+        query = Query(labels=naming.shards_selector(cluster.name))
+        slices = await self._kube.find("EndpointSlice", cluster.namespace, query)
         entries = (entry for item in slices for entry in item.get("endpoints") or ())
         return {endpoint.pod: endpoint for entry in entries if (endpoint := _endpoint(entry))}
 
