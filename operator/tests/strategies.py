@@ -58,6 +58,8 @@ pods = st.fixed_dictionaries(
         "envFrom": st.just([{"secretRef": {"name": "more"}}]),
         "volumes": st.just([{"name": "data", "emptyDir": {}}]),
         "configFiles": st.just([{"configMap": "app", "mountPath": "/etc/app"}]),
+        "serviceAccountName": st.sampled_from(["", "app"]),
+        "automountServiceAccountToken": st.booleans(),
         "ports": st.just([{"name": "api", "port": 9000}]),
         "sidecars": st.just([{"name": "proxy", "image": "proxy:1"}]),
         "initContainers": st.just([{"name": "first", "image": "tools:1", "command": ["true"]}]),

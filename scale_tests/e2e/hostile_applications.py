@@ -237,7 +237,15 @@ PORTS: list[Row] = [
     (pods(ports=[{"name": f"a{n}", "port": n} for n in range(1, 18)]), "spec.pods.ports"),
 ]
 
-APPLICATIONS: list[Row] = [*VOLUMES, *CONTAINERS, *PORTS]
+SETTINGS: list[Row] = [
+    *(
+        (pods(serviceAccountName=name), "spec.pods.serviceAccountName")
+        for name in ("A", "a b", "-a")
+    ),
+    (pods(automountServiceAccountToken="true"), "spec.pods.automountServiceAccountToken"),
+]
+
+APPLICATIONS: list[Row] = [*VOLUMES, *CONTAINERS, *PORTS, *SETTINGS]
 """Specs that are refused, and the field that the refusal names."""
 
 UNUSUAL_APPLICATIONS: list[Spec] = [
@@ -279,6 +287,8 @@ UNUSUAL_APPLICATIONS: list[Spec] = [
     mounted("/etc/app", subPath="a/b", readOnly=True),
     mounted("/etc/partisans"),
     {"pods": {**mounted("/srv/a")["pods"], **files("/srv/b", optional=True)["pods"]}},
+    pods(serviceAccountName="default", automountServiceAccountToken=True),
+    pods(serviceAccountName=""),
     port("a", 65535),
     port("grpc-api-2", 7946, protocol="UDP"),
     pods(ports=[{"name": "dns", "port": 53}, {"name": "dns-udp", "port": 53, "protocol": "UDP"}]),

@@ -10,6 +10,7 @@ from partisan_operator.children import (
     naming,
     node_http,
     pod_containers,
+    pod_settings,
     pod_volumes,
     tls_files,
 )
@@ -55,7 +56,7 @@ def pod_template(
             | node_http.pod_annotations(bearer=bearer),
         },
         "spec": {
-            "automountServiceAccountToken": False,
+            **pod_settings.settings(spec.pods),
             "enableServiceLinks": False,
             "terminationGracePeriodSeconds": 30,
             "securityContext": {

@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field
 
 from partisan_operator.models.base import Resource, Rule, keyed_by, listed, rules
 from partisan_operator.models.containers import InitContainer, Sidecar
-from partisan_operator.models.names import LabelValue, distinct, qualified_keys
+from partisan_operator.models.names import LabelValue, OptionalObjectName, distinct, qualified_keys
 from partisan_operator.models.ports import PodPorts
 from partisan_operator.models.variables import Variable, VariablesSource
 from partisan_operator.models.volumes import ConfigFiles, NodeMount, Volume, mounts_have_volumes
@@ -246,3 +246,9 @@ class Pods(Resource):
     ports: PodPorts = ()
     """Ports on which applications in the node or the sidecars listen. Service `NAME-app` has them,
     and the NetworkPolicy admits everyone to them."""
+
+    service_account_name: OptionalObjectName = ""
+    """ServiceAccount of the pods. Empty means `default`."""
+
+    automount_service_account_token: bool = False
+    """Mount the token of the ServiceAccount into all containers. The node does not need it."""

@@ -12,7 +12,13 @@ from argparse import Namespace
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from partisan_operator.children import app_service, naming, pod_containers, pod_volumes
+from partisan_operator.children import (
+    app_service,
+    naming,
+    pod_containers,
+    pod_settings,
+    pod_volumes,
+)
 from partisan_operator.children.child import owned_by
 from partisan_operator.children.pod import CONFIG_HASH_ANNOTATION
 from partisan_operator.cli import access
@@ -47,6 +53,7 @@ def _pods(template: _Template) -> dict[str, Any]:
         **pod_volumes.from_template(template["spec"], container),
         **pod_containers.from_template(template["spec"]),
         **app_service.from_template(container),
+        **pod_settings.from_template(template["spec"]),
     }
     # Without the fields that the API server has set, and that no cluster has.
     fields = Pods.model_validate(found).to_wire()

@@ -1,0 +1,34 @@
+"""Fields of a pod's spec that `spec.pods` sets: from there to the pod, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from partisan_operator.children.child import Manifest
+from partisan_operator.models.pods import Pods
+
+
+def settings(pods: Pods) -> Manifest:
+    """Return the fields."""
+    return {
+        **_service_account(pods.service_account_name),
+        "automountServiceAccountToken": pods.automount_service_account_token,
+    }
+
+
+def from_template(pod: Mapping[str, Any]) -> Manifest:
+    """Return the fields of `spec.pods` that made a pod's spec."""
+    return {
+        "serviceAccountName": pod.get("serviceAccountName", ""),
+        "automountServiceAccountToken": pod.get("automountServiceAccountToken", False),
+    }
+
+
+def _service_account(name: str) -> Manifest:
+    The API server copies one to the other: if the operator owned only the new name, a removal
+    would leave the copy in force.
+    The API server copies one to the other: if the operator owned only the new one, its removal
+    would leave the copy in force.
+    """
+    return {"serviceAccountName": name, "serviceAccount": name} if name else {}
