@@ -26,9 +26,9 @@ def from_template(pod: Mapping[str, Any]) -> Manifest:
 
 
 def _service_account(name: str) -> Manifest:
-    The API server copies one to the other: if the operator owned only the new name, a removal
-    would leave the copy in force.
-    The API server copies one to the other: if the operator owned only the new one, its removal
-    would leave the copy in force.
+    """Return the ServiceAccount under both names of its field.
+
+    The API server copies one to the other: if the operator owned only the new name, a removal would
+    leave the copy in force.
     """
     return {"serviceAccountName": name, "serviceAccount": name} if name else {}
