@@ -2,7 +2,7 @@
 
 Prints tables, writes build/results/verify.json, a page with space-time diagrams and the
 counterexamples themselves; ends with 1 when a target is missed. `--publish` writes the page under
-docs/ and the tables into docs/explanation/verification.md. `QUICK=1` takes fewer seeds and replays.
+docs/ and the tables into docs/evaluation/verification.md. `QUICK=1` takes fewer seeds and replays.
 """
 
 from __future__ import annotations

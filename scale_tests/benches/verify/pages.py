@@ -1,4 +1,4 @@
-"""The diagrams of a run, and the tables of docs/explanation/verification.md."""
+"""The diagrams of a run, and the tables of docs/evaluation/verification.md."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scale_tests.host.commands import ROOT, capture
 from scale_tests.host.documents import with_part
 from scale_tests.measure.page import Picture, Table, markdown_table
 
-DOCUMENT = ROOT / "docs" / "explanation" / "verification.md"
+DOCUMENT = ROOT / "docs" / "evaluation" / "verification.md"
 TABLES = ("figures", "fewest", "models", "own", "replays")
 """Its generated tables: functions of `report`, and marks in the document."""
 
@@ -33,7 +33,7 @@ def draw(_cells: Sequence[Any], directory: Path) -> list[Picture]:
 
 
 def publish(cells: Sequence[Any]) -> None:
-    """Replaces the tables of docs/explanation/verification.md by those of the cells.
+    """Replaces the tables of docs/evaluation/verification.md by those of the cells.
 
     Raises ValueError where the marks of a table are missing.
     """
