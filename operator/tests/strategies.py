@@ -60,6 +60,7 @@ pods = st.fixed_dictionaries(
         "configFiles": st.just([{"configMap": "app", "mountPath": "/etc/app"}]),
         "serviceAccountName": st.sampled_from(["", "app"]),
         "automountServiceAccountToken": st.booleans(),
+        "emulatorArguments": st.just([{"flag": "+hmax", "values": ["1000000"]}]),
         "ports": st.just([{"name": "api", "port": 9000}]),
         "sidecars": st.just([{"name": "proxy", "image": "proxy:1"}]),
         "initContainers": st.just([{"name": "first", "image": "tools:1", "command": ["true"]}]),

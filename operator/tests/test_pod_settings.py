@@ -10,7 +10,17 @@ from partisan_operator.children import pod_settings
 from partisan_operator.models.pods import Pods
 from world import manifest
 
-OWN: dict[str, Any] = {"serviceAccountName": "app", "automountServiceAccountToken": True}
+OWN: dict[str, Any] = {
+    "serviceAccountName": "app",
+    "automountServiceAccountToken": True,
+    "terminationGracePeriodSeconds": 120,
+    "runtimeClassName": "sandboxed",
+    "dnsConfig": {
+        "nameservers": ["10.0.0.53"],
+        "searches": ["example.org"],
+        "options": [{"name": "ndots", "value": "2"}, {"name": "rotate"}],
+    },
+}
 
 
 def spec(**pods: Any) -> dict[str, Any]:
@@ -28,6 +38,13 @@ def test_a_service_account_is_written_under_both_names_and_has_no_token() -> Non
 
 def test_a_token_is_mounted_on_request() -> None:
     assert spec(automountServiceAccountToken=True)["automountServiceAccountToken"] is True
+
+
+def test_settings_are_those_of_a_pod() -> None:
+    assert spec(**OWN).items() >= OWN.items()
+    default = spec()
+    assert default["terminationGracePeriodSeconds"] == 30
+    assert not {"runtimeClassName", "dnsConfig"} & default.keys()
 
 
 @pytest.mark.parametrize("own", [{}, OWN])

@@ -27,6 +27,10 @@ def files(path: str, **fields: Any) -> Spec:
     return pods(configFiles=[{"configMap": "app", "mountPath": path, **fields}])
 
 
+def argument(flag: str, *values: str) -> Spec:
+    return pods(emulatorArguments=[{"flag": flag, "values": list(values)}])
+
+
 def rows(specs: Iterable[Spec], field: str) -> list[Row]:
     return [(spec, field) for spec in specs]
 
@@ -243,9 +247,48 @@ SETTINGS: list[Row] = [
         for name in ("A", "a b", "-a")
     ),
     (pods(automountServiceAccountToken="true"), "spec.pods.automountServiceAccountToken"),
+    *((pods(runtimeClassName=name), "spec.pods.runtimeClassName") for name in ("A", "a b", "-a")),
+    *(
+        (pods(terminationGracePeriodSeconds=seconds), "spec.pods.terminationGracePeriodSeconds")
+        for seconds in (0, 14, 3601, "30s")
+    ),
+    (pods(dnsConfig={"nameservers": ["dns.example.org"]}), "dnsConfig.nameservers[0]"),
+    (pods(dnsConfig={"nameservers": ["10.0.0.1"] * 4}), "dnsConfig.nameservers"),
+    (pods(dnsConfig={"searches": ["a b"]}), "dnsConfig.searches[0]"),
+    (pods(dnsConfig={"options": [{"name": "a"}, {"name": "a"}]}), "dnsConfig.options"),
+    (pods(dnsPolicy="Default"), "spec.pods.dnsPolicy"),
+    (pods(probes={"startup": {"failureThreshold": 1}}), "startup.failureThreshold"),
+    (pods(probes={"startup": {"periodSeconds": 1}}), "startup.periodSeconds"),
+    (pods(probes={"liveness": {"timeoutSeconds": 0}}), "liveness.timeoutSeconds"),
+    (pods(probes={"readiness": {"httpGet": {"port": 80}}}), "readiness.httpGet"),
 ]
 
-APPLICATIONS: list[Row] = [*VOLUMES, *CONTAINERS, *PORTS, *SETTINGS]
+REFUSED_FLAGS = (
+    *("-sname", "-name", "-setcookie", "-proto_dist", "-remsh", "-kernel", "-start_epmd"),
+    *("-args_file", "-config", "-boot", "-extra", "-env", "-noshell", "-mode", "+V", "+i"),
+    *("-partisan", "-node", "-lasp", "-workloads", "-eval", "-run", "-s"),
+)
+
+ARGUMENTS: list[Row] = [
+    *((argument(flag), "emulatorArguments[0].flag") for flag in REFUSED_FLAGS),
+    *(
+        (argument(flag), "emulatorArguments[0].flag")
+        for flag in ("", "+", "-", "--", "hmax", "+P100", "-my-app", "-A", "+a b", "+" + "a" * 64)
+    ),
+    *(
+        (argument("-my_app", value), "emulatorArguments[0].values[0]")
+        for value in ("", "-sname", "+V", "$(POD_NAME)", "a$b", "a" * 1025)
+    ),
+    *(
+        (argument("+P", *values), "emulatorArguments[0].values")
+        for values in ((), ("16383",), ("many",), ("20000", "1"), ("legacy",))
+    ),
+    (argument("+Q", "1024"), "emulatorArguments[0].values"),
+    (pods(emulatorArguments=[{"flag": "+c"}, {"flag": "+c"}]), "spec.pods.emulatorArguments"),
+    (pods(emulatorArguments=["+c"]), "spec.pods.emulatorArguments[0]"),
+]
+
+APPLICATIONS: list[Row] = [*VOLUMES, *CONTAINERS, *PORTS, *SETTINGS, *ARGUMENTS]
 """Specs that are refused, and the field that the refusal names."""
 
 UNUSUAL_APPLICATIONS: list[Spec] = [
@@ -289,6 +332,27 @@ UNUSUAL_APPLICATIONS: list[Spec] = [
     {"pods": {**mounted("/srv/a")["pods"], **files("/srv/b", optional=True)["pods"]}},
     pods(serviceAccountName="default", automountServiceAccountToken=True),
     pods(serviceAccountName=""),
+    pods(terminationGracePeriodSeconds=15, runtimeClassName=""),
+    pods(
+        dnsConfig={
+            "nameservers": ["10.0.0.53", "fd00::53"],
+            "searches": ["example.org", "a."],
+            "options": [{"name": "ndots", "value": "2"}, {"name": "rotate"}],
+        }
+    ),
+    pods(
+        probes={
+            "startup": {"failureThreshold": 100_000},
+            "readiness": {"periodSeconds": 1, "failureThreshold": 1},
+            "liveness": {"timeoutSeconds": 300},
+        }
+    ),
+    argument("+P", "16384"),
+    argument("+Q", "1000000"),
+    argument("+hmax", "1000000"),
+    argument("+sbwt", "very_short"),
+    argument("-my_app2", "key", "hello world", "list", '[{a,1},<<"b">>]'),
+    argument("+c"),
     port("a", 65535),
     port("grpc-api-2", 7946, protocol="UDP"),
     pods(ports=[{"name": "dns", "port": 53}, {"name": "dns-udp", "port": 53, "protocol": "UDP"}]),

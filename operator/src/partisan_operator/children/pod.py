@@ -9,6 +9,7 @@ from partisan_operator.children import (
     config_map,
     naming,
     node_http,
+    node_process,
     pod_containers,
     pod_settings,
     pod_volumes,
@@ -19,25 +20,11 @@ from partisan_operator.children.node_config import restart_hash
 from partisan_operator.children.shared_secrets import TOKEN
 from partisan_operator.models import PartisanCluster, PartisanClusterSpec
 from partisan_operator.models.containers import OWN_CONTAINER
-from partisan_operator.models.quantities import whole
 from partisan_operator.models.scheduling import DEFAULT_REQUESTS
 
 USER = 65532
 CONFIG_HASH_ANNOTATION = "partisan.dev/config-hash"
 """On the pod template: changes when nodes need a restart, which makes a new revision."""
-
-# A node is ready once it has joined. The startup probe waits for that, since each failed probe is
-# an event on the pod. Later probes are rare: there may be a thousand nodes. Joining may take long
-# where hundreds of pods start on one Kubernetes node, and a restart would only add to that.
-_STARTUP = {
-    "path": "/readyz?wait=10",
-    "initialDelaySeconds": 2,
-    "periodSeconds": 1,
-    "timeoutSeconds": 15,
-    "failureThreshold": 1800,
-}
-_READINESS = {"path": "/readyz", "periodSeconds": 10, "timeoutSeconds": 5, "failureThreshold": 2}
-_LIVENESS = {"path": "/livez", "periodSeconds": 20, "timeoutSeconds": 10, "failureThreshold": 6}
 
 
 def pod_template(
@@ -58,7 +45,6 @@ def pod_template(
         "spec": {
             **pod_settings.settings(spec.pods),
             "enableServiceLinks": False,
-            "terminationGracePeriodSeconds": 30,
             "securityContext": {
                 "runAsNonRoot": True,
                 "runAsUser": USER,
@@ -101,24 +87,10 @@ def _container(cluster: PartisanCluster, default_image: str, *, bearer: bool) ->
             node_http.port(cluster, bearer=bearer),
             *app_service.container_ports(spec.pods),
         ],
-        "env": [
-            {"name": name, "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": path}}}
-            for name, path in (
-                ("POD_NAME", "metadata.name"),
-                ("POD_NAMESPACE", "metadata.namespace"),
-                ("POD_IP", "status.podIP"),
-                ("K8S_NODE_NAME", "spec.nodeName"),
-                # Empty where Kubernetes does not copy the label from its node to the pod.
-                ("K8S_ZONE", "metadata.labels['topology.kubernetes.io/zone']"),
-            )
-        ]
-        + _schedulers(spec)
-        + [variable.to_wire() for variable in spec.pods.env],
-        **_variables_from(spec),
+        **node_process.arguments(spec),
+        **node_process.environment(spec, _requests(spec)),
         "resources": _resources(spec),
-        "startupProbe": _probe(cluster, _STARTUP, bearer=bearer),
-        "readinessProbe": _probe(cluster, _READINESS, bearer=bearer),
-        "livenessProbe": _probe(cluster, _LIVENESS, bearer=bearer),
+        **node_process.probes(cluster, bearer=bearer),
         "securityContext": dict(pod_containers.RESTRICTED),
         "volumeMounts": [
             {"name": "config", "mountPath": "/etc/partisan/config", "readOnly": True},
@@ -129,27 +101,6 @@ def _container(cluster: PartisanCluster, default_image: str, *, bearer: bool) ->
             *pod_volumes.node_mounts(spec.pods),
         ],
     }
-
-
-def _probe(cluster: PartisanCluster, probe: dict[str, Any], *, bearer: bool) -> Manifest:
-    timing = {key: value for key, value in probe.items() if key != "path"}
-    return {"httpGet": node_http.probe(cluster, probe["path"], bearer=bearer), **timing}
-
-
-def _schedulers(spec: PartisanClusterSpec) -> list[Manifest]:
-    """Return as many schedulers as CPUs are requested, unless there is a CPU limit.
-
-    Without either, the emulator starts a scheduler for each CPU of the Kubernetes node.
-    """
-    if "cpu" in (spec.resources.limits or {}):
-        return []
-    count = whole(_requests(spec).get("cpu", 1))
-    return [{"name": "ERL_FLAGS", "value": f"+S {count}:{count}"}]
-
-
-def _variables_from(spec: PartisanClusterSpec) -> Manifest:
-    sources = [source.to_wire() for source in spec.pods.env_from]
-    return {"envFrom": sources} if sources else {}
 
 
 def _requests(spec: PartisanClusterSpec) -> dict[str, Any]:

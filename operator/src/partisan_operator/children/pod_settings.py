@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from partisan_operator.children.child import Manifest
+from partisan_operator.models.pod_settings import GRACE_SECONDS
 from partisan_operator.models.pods import Pods
 
 
@@ -14,6 +15,9 @@ def settings(pods: Pods) -> Manifest:
     return {
         **_service_account(pods.service_account_name),
         "automountServiceAccountToken": pods.automount_service_account_token,
+        "terminationGracePeriodSeconds": pods.termination_grace_period_seconds,
+        **_if_set("runtimeClassName", pods.runtime_class_name),
+        **_if_set("dnsConfig", pods.dns_config.to_wire()),
     }
 
 
@@ -22,7 +26,14 @@ def from_template(pod: Mapping[str, Any]) -> Manifest:
     return {
         "serviceAccountName": pod.get("serviceAccountName", ""),
         "automountServiceAccountToken": pod.get("automountServiceAccountToken", False),
+        "terminationGracePeriodSeconds": pod.get("terminationGracePeriodSeconds", GRACE_SECONDS),
+        "runtimeClassName": pod.get("runtimeClassName", ""),
+        "dnsConfig": pod.get("dnsConfig") or {},
     }
+
+
+def _if_set(name: str, value: Any) -> Manifest:
+    return {name: value} if value else {}
 
 
 def _service_account(name: str) -> Manifest:

@@ -9,7 +9,14 @@ from pydantic import ConfigDict, Field
 
 from partisan_operator.models.base import Resource, Rule, keyed_by, listed, rules
 from partisan_operator.models.containers import InitContainer, Sidecar
+from partisan_operator.models.emulator import EmulatorArguments
 from partisan_operator.models.names import LabelValue, OptionalObjectName, distinct, qualified_keys
+from partisan_operator.models.pod_settings import (
+    GRACE_SECONDS,
+    LEAST_GRACE_SECONDS,
+    DnsConfig,
+    NodeProbes,
+)
 from partisan_operator.models.ports import PodPorts
 from partisan_operator.models.variables import Variable, VariablesSource
 from partisan_operator.models.volumes import ConfigFiles, NodeMount, Volume, mounts_have_volumes
@@ -252,3 +259,23 @@ class Pods(Resource):
 
     automount_service_account_token: bool = False
     """Mount the token of the ServiceAccount into all containers. The node does not need it."""
+
+    termination_grace_period_seconds: Annotated[int, Field(ge=LEAST_GRACE_SECONDS, le=3600)] = (
+        GRACE_SECONDS
+    )
+    """Seconds that a pod has to end, with its sidecars. A node hands over for up to 10 of them and
+    leaves the overlay for up to 5."""
+
+    runtime_class_name: OptionalObjectName = ""
+    """RuntimeClass of the pods, for instance one with a sandbox. Empty means the default."""
+
+    dns_config: DnsConfig = DnsConfig()
+    """Name resolution, in addition to that of the Kubernetes cluster."""
+
+    probes: NodeProbes = NodeProbes()
+    """The timing of the nodes' probes."""
+
+    emulator_arguments: EmulatorArguments = ()
+    """Arguments of the Erlang emulator, after those of the image. Those that open Distributed
+    Erlang or with which the node would not start are refused. An image of your own needs the entry
+    point of the operator's."""

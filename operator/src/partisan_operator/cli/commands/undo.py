@@ -15,6 +15,7 @@ from typing import Any
 from partisan_operator.children import (
     app_service,
     naming,
+    node_process,
     pod_containers,
     pod_settings,
     pod_volumes,
@@ -54,10 +55,13 @@ def _pods(template: _Template) -> dict[str, Any]:
         **pod_containers.from_template(template["spec"]),
         **app_service.from_template(container),
         **pod_settings.from_template(template["spec"]),
+        **node_process.from_template(container),
     }
-    # Without the fields that the API server has set, and that no cluster has.
-    fields = Pods.model_validate(found).to_wire()
-    return {name: value for name, value in fields.items() if value}
+    # Without defaults, and without the fields that the API server has set and no cluster has.
+    given: dict[str, Any] = Pods.model_validate(found).model_dump(
+        mode="json", by_alias=True, exclude_none=True, exclude_defaults=True
+    )
+    return given
 
 
 def _foreign(entries: Mapping[str, str]) -> dict[str, str]:
