@@ -84,7 +84,8 @@ VOLUMES: list[Row] = [
     (volume(emptyDir={"sizeLimit": "much"}), "emptyDir.sizeLimit"),
     (volume(configMap={}), "configMap.name"),
     (volume(configMap={"name": "A"}), "configMap.name"),
-    (volume(secret={"name": "a"}), "secret.secretName"),
+    (volume(secret={}), "secret.secretName"),
+    (volume(secret={"name": "a"}), "spec.pods.volumes[0].secret.name"),
     (volume(secret={"secretName": "a", "defaultMode": 0o1000}), "secret.defaultMode"),
     *(
         (volume(configMap={"name": "a", "items": [{"key": "k", "path": path}]}), "items[0].path")
