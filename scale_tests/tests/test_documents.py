@@ -1,6 +1,6 @@
 """Links of the documents: each leads to a file, a directory or a heading that is there.
 
-Also the length of the README, and the list of pages.
+Also the length of the README and of the pages, and their list.
 """
 
 from __future__ import annotations
@@ -25,6 +25,13 @@ FILES = [Path(name) for name in _LISTED.splitlines()]
 
 THERE = {*FILES, *(directory for file in FILES for directory in file.parents)}
 DOCUMENTS = [file for file in FILES if file.suffix == ".md"]
+PAGES = {
+    file
+    for file in DOCUMENTS
+    if file.is_relative_to("docs") and not file.is_relative_to("docs/results")
+}
+"""Pages that are written by hand, and those that tools write into the same tree."""
+
 PATH = {"link_open": "href", "image": "src"}
 """The attribute with the target, by the kind of token."""
 
@@ -100,9 +107,19 @@ def test_the_readme_is_at_most_700_words_long() -> None:
 
 def test_every_page_is_in_the_list_of_pages() -> None:
     listed = {Path("docs") / target.partition("#")[0] for target in targets(Path("docs/README.md"))}
-    pages = {file for file in DOCUMENTS if file.is_relative_to("docs")}
-    results = {file for file in pages if file.is_relative_to("docs/results")}
-    assert pages - results - listed == {Path("docs/README.md")}
+    assert PAGES - listed == {Path("docs/README.md")}
+
+
+def prose(document: Path) -> int:
+    """The number of a document's words outside of code and tables."""
+    text = re.sub(r"^```.*?^```$", "", (ROOT / document).read_text(), flags=re.DOTALL | re.M)
+    return len(re.sub(r"^\|.*$", "", text, flags=re.M).split())
+
+
+def test_the_pages_are_short_enough_to_be_read() -> None:
+    measured = {page for page in PAGES if page.is_relative_to("docs/evaluation")}
+    assert sum(map(prose, PAGES - measured)) <= 25_000
+    assert sum(map(prose, measured)) <= 12_000
 
 
 def test_the_dark_architecture_picture_is_the_light_one_in_other_colours() -> None:
