@@ -165,3 +165,18 @@ async def test_the_picture_is_saved_as_a_file(visit: Visit) -> None:
     assert sum(path.count("M") for path in paths) == links
     if os.environ.get("PUBLISH") == "1":
         (ROOT / "docs/pictures/live-overlay.svg").write_text(text)
+
+
+@pytest.mark.parametrize("recording", [128], indirect=True)
+async def test_the_page_of_a_partition_is_a_picture(visit: Visit) -> None:
+    """With PUBLISH=1 it becomes the other picture of docs/guides/console.md."""
+    await visit.page.set_viewport_size({"width": 1100, "height": 700})
+    await visit.choose("overview")
+    visit.recording.partition(16)
+    visit.recording.step()
+    await visit.shows("2 components")
+    text = await visit.picture()
+    shown = "".join(ElementTree.fromstring(text).itertext())
+    assert "Partitioned" in shown
+    if os.environ.get("PUBLISH") == "1":
+        (ROOT / "docs/pictures/live-overview.svg").write_text(text)

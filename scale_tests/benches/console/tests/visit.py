@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from xml.sax.saxutils import escape
 
 from playwright.async_api import Locator, Page, expect
 
@@ -15,6 +16,17 @@ from scale_tests.measure.browser import PATIENCE_MS, Watched
 AXE = ROOT / "operator/console/node_modules/axe-core/axe.min.js"
 
 SVG = "{http://www.w3.org/2000/svg}"
+
+_XHTML = "http://www.w3.org/1999/xhtml"
+_PARTS = """() => [
+    document.documentElement.clientWidth,
+    document.documentElement.scrollHeight,
+    [...document.styleSheets]
+        .flatMap(sheet => [...sheet.cssRules])
+        .map(rule => rule.cssText)
+        .join("\\n"),
+    new XMLSerializer().serializeToString(document.body),
+]"""
 
 expect.set_options(timeout=PATIENCE_MS)
 
@@ -64,6 +76,19 @@ class Visit:
         download = await downloading.value
         assert download.suggested_filename == "ads-overlay.svg"
         return (await download.path()).read_text()
+
+    async def picture(self) -> str:
+        """The page as an SVG file with its own styles: sharp at any size, in light and dark.
+
+        Without what is drawn on a canvas.
+        """
+        width, height, styles, body = await self.page.evaluate(_PARTS)
+        return (
+            f'<svg xmlns="{SVG[1:-1]}" viewBox="0 0 {width} {height}">\n'
+            f'<foreignObject width="{width}" height="{height}">\n'
+            f'<html xmlns="{_XHTML}"><style>{escape(styles)}</style>\n{body}</html>\n'
+            "</foreignObject></svg>\n"
+        )
 
     async def leave(self) -> None:
         """Goes to the list of clusters."""
