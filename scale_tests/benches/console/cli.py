@@ -27,7 +27,7 @@ class Plan:
 
     nodes: int = NODES
     links: int = LINKS
-    repetitions: int = 5
+    repetitions: int = 3
     updates: int = 20
     """Changes of each view in a repetition."""
 

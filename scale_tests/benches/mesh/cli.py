@@ -18,7 +18,7 @@ from scale_tests.cluster.fleet import build_release
 from scale_tests.measure import drawing, versions
 from scale_tests.measure.bench import Bench, Session, add_names
 
-SIZES, QUICK_SIZES = (256, 512, 1024), (8, 16)
+SIZES, QUICK_SIZES = (512, 1024), (8, 16)
 TICK_SECONDS, QUICK_TICK_SECONDS = 15.0, 2.0
 """A tick of Distributed Erlang: a quarter of `net_ticktime`."""
 

@@ -95,13 +95,14 @@ SYSTEMS = (
 
 def next_size(done: Sequence[Cell], sizes: Sequence[int]) -> int | None:
     """The size to measure after these: larger until one is not held, then one half-way."""
-    lost = [cell["nodes"] for cell in done if not cell["held"]]
-    if not lost:
+    sizes_held = [int(cell["nodes"]) for cell in done if cell["held"]]
+    if len(sizes_held) == len(done):
         return sizes[len(done)] if len(done) < len(sizes) else None
-    *before, last = done
-    if before and last["nodes"] == lost[0]:
-        return int(before[-1]["nodes"] + last["nodes"]) // 2
-    return None
+    # The half-way size is the last one, whatever comes of it.
+    *_, last = done
+    if last["held"] or any(not cell["held"] for cell in done[:-1]):
+        return None
+    return (max(sizes_held, default=0) + int(last["nodes"])) // 2
 
 
 def remaining(done: Sequence[Cell], sizes: Sequence[int]) -> list[int]:

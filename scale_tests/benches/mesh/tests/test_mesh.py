@@ -30,7 +30,9 @@ def cell(nodes: int, held: bool = True, system: str = "ours", overlay: str = "hy
         ([cell(8), cell(16, False)], [12]),
         ([cell(8), cell(16, False), cell(12)], []),
         ([cell(8), cell(16, False), cell(12, False)], []),
-        ([cell(8, False)], []),
+        ([cell(8, False)], [4]),
+        ([cell(8, False), cell(4)], []),
+        ([cell(8, False), cell(4, False)], []),
         ([cell(8), cell(16)], []),
     ],
 )
@@ -41,10 +43,11 @@ def test_sizes_grow_until_one_is_lost_and_end_half_way(done: list[Cell], left: l
 
 def test_the_plan_counts_what_is_left(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "cells").mkdir()
-    done = tmp_path / "cells" / "ours-static-32-full.json"
-    done.write_text(json.dumps(cell(32, overlay="static")))
+    first, left = cli.SIZES[0], 2 * len(cli.SIZES) - 1
+    done = tmp_path / "cells" / f"ours-static-{first}-full.json"
+    done.write_text(json.dumps(cell(first, overlay="static")))
     assert cli.main(["--plan", "--out", str(tmp_path), "ours-static", "ours-hiscamp"]) == 0
-    assert "11 cells of 2 systems are left, at most: about " in capsys.readouterr().out
+    assert f"{left} cells of 2 systems are left, at most: about " in capsys.readouterr().out
     assert [*tmp_path.rglob("*.json")] == [done]
 
 
