@@ -106,7 +106,10 @@ def test_a_partitioned_overlay_is_not_ready() -> None:
     found = status(cluster(), replace(observation, seen=alone))
     assert found.phase is Phase.FORMING
     assert reason(found, ConditionType.OVERLAY_CONNECTED) == ("False", "Partitioned")
-    assert reason(found, ConditionType.READY) == ("False", "NodesNotJoined")
+    assert reason(found, ConditionType.READY) == ("False", "Partitioned")
+    progressing = found.condition(ConditionType.PROGRESSING)
+    assert progressing is not None
+    assert progressing.message == "All 3 nodes have joined, in 3 components"
     assert found.timings.ready_at is not None
     assert found.timings.joined_at is None
 

@@ -178,6 +178,8 @@ def _ready(facts: Facts) -> _Claim:
         return _Claim("False", "NodesMissing", counts)
     if facts.ready < facts.wanted:
         return _Claim("False", "NodesNotReady", counts)
+    if facts.all_joined:
+        return _Claim("False", "Partitioned", _joined(facts))
     return _Claim("False", "NodesNotJoined", counts)
 
 
@@ -196,7 +198,7 @@ def _progressing(facts: Facts) -> _Claim:
     if facts.reconfiguring:
         return _Claim("True", RECONFIGURING, _reconfiguring(facts))
     if not complete:
-        return _Claim("True", "Forming", f"{facts.joined} of {facts.wanted} nodes have joined")
+        return _Claim("True", "Forming", _joined(facts))
     if facts.rotating:
         return _Claim("True", ROTATING_AUTHORITY, facts.rotating)
     if facts.applying:
@@ -211,6 +213,12 @@ def _applying(facts: Facts) -> str:
     others = f" and {more} more" if more > 0 else ""
     names = ", ".join(facts.changed[:_NAMED])
     return f"These differed from the spec and have just been changed: {names}{others}"
+
+
+def _joined(facts: Facts) -> str:
+    if facts.all_joined:
+        return f"All {facts.wanted} nodes have joined, in {facts.graph.components} components"
+    return f"{facts.joined} of {facts.wanted} nodes have joined"
 
 
 def _reconfiguring(facts: Facts) -> str:
@@ -233,7 +241,7 @@ def _overlay_connected(facts: Facts) -> _Claim:
             f"{graph.components} components, {graph.isolated} isolated nodes among"
             f" {graph.nodes} that answer",
         )
-    return _Claim("False", "NodesNotJoined", f"{facts.joined} of {facts.wanted} nodes have joined")
+    return _Claim("False", "NodesNotJoined", _joined(facts))
 
 
 def _workload_converged(facts: Facts) -> _Claim:
