@@ -42,17 +42,25 @@ export function rateOf(link: Link, channel: string): number | undefined {
     if (link.channels === undefined) {
         return undefined;
     }
-    const chosen = channel === "" ? Object.values(link.channels) : [link.channels[channel]];
-    return chosen.reduce((sum, each) => sum + (each?.bytes_per_second ?? 0), 0);
+    if (channel !== "") {
+        return link.channels[channel]?.bytes_per_second ?? 0;
+    }
+    // Thousands of links may change at once, before the browser has compiled this.
+    let sum = 0;
+    for (const name in link.channels) {
+        sum += link.channels[name]?.bytes_per_second ?? 0;
+    }
+    return sum;
 }
 
 /** The channel with the highest rate of a link; undefined if nothing is sent. */
 export function busiest(link: Link): string | undefined {
     let found: string | undefined;
     let most = 0;
-    for (const [name, { bytes_per_second }] of Object.entries(link.channels ?? {})) {
-        if ((bytes_per_second ?? 0) > most) {
-            most = bytes_per_second ?? 0;
+    for (const name in link.channels) {
+        const rate = link.channels[name]?.bytes_per_second ?? 0;
+        if (rate > most) {
+            most = rate;
             found = name;
         }
     }

@@ -15,7 +15,7 @@ export function colours(names: readonly string[]): Map<string, string> {
 
 /** An `rgb()` colour with an opacity from 0 to 1. */
 export function faint(colour: string, opacity: number): string {
-    return colour.replace(/^rgb\((.*)\)$/, `rgba($1, ${opacity})`);
+    return colour.startsWith("rgb(") ? `rgba(${colour.slice(4, -1)}, ${opacity})` : colour;
 }
 
 /** Calls a function when the theme changes; returns one that ends that. */
