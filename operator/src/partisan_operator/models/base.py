@@ -104,6 +104,12 @@ def listed(values: Iterable[str]) -> str:
     return "[" + ", ".join(f"'{value}'" for value in values) + "]"
 
 
+def one_of(kinds: tuple[str, ...], message: str) -> dict[str, Any]:
+    """Return the schema extension of a value that has exactly one of these members."""
+    given = ", ".join(f"has(self.{kind})" for kind in kinds)
+    return rules(Rule(f"[{given}].filter(given, given).size() == 1", message))
+
+
 def keyed_by(*fields: str) -> dict[str, Any]:
     """Return the schema extension of a list whose entries are unique and identified by fields.
 

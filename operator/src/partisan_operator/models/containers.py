@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from partisan_operator.models.base import Resource, Rule, keyed_by, rules
+from partisan_operator.models.base import Resource, Rule, keyed_by, one_of, rules
 from partisan_operator.models.names import (
     ContainerImage,
     ReferencedKey,
@@ -21,7 +21,7 @@ from partisan_operator.models.names import (
 )
 from partisan_operator.models.quantities import Quantity
 from partisan_operator.models.scheduling import ImagePullPolicy
-from partisan_operator.models.volumes import PodField, VolumeMounts, one_of
+from partisan_operator.models.volumes import PodField, VolumeMounts
 
 OWN_CONTAINER = "node"
 """The name of the node's container."""
@@ -138,21 +138,26 @@ class ContainerResources(Resource):
     """Most resources that the container may use; decimals are quoted."""
 
 
+def _capabilities(rule: Rule) -> Any:
+    """Return the field of a list of capabilities."""
+    return Field(max_length=8, json_schema_extra=rules(rule))
+
+
+_Capability = Annotated[str, Field(max_length=64)]
+
+
 class Capabilities(Resource):
     """Capabilities of the container's processes."""
 
     add: (
         Annotated[
-            tuple[Annotated[str, Field(max_length=64)], ...],
-            Field(
-                max_length=8,
-                json_schema_extra=rules(
-                    Rule(
-                        "self.all(entry, entry == 'NET_BIND_SERVICE')",
-                        "may hold NET_BIND_SERVICE alone, because the pods meet the Pod Security"
-                        " Standard restricted: remove the others",
-                    )
-                ),
+            tuple[_Capability, ...],
+            _capabilities(
+                Rule(
+                    "self.all(entry, entry == 'NET_BIND_SERVICE')",
+                    "may hold NET_BIND_SERVICE alone, because the pods meet the Pod Security"
+                    " Standard restricted: remove the others",
+                )
             ),
         ]
         | None
@@ -161,16 +166,13 @@ class Capabilities(Resource):
 
     drop: (
         Annotated[
-            tuple[Annotated[str, Field(max_length=64)], ...],
-            Field(
-                max_length=8,
-                json_schema_extra=rules(
-                    Rule(
-                        "'ALL' in self",
-                        "must hold ALL, because the pods meet the Pod Security Standard"
-                        " restricted: add it, or leave drop out",
-                    )
-                ),
+            tuple[_Capability, ...],
+            _capabilities(
+                Rule(
+                    "'ALL' in self",
+                    "must hold ALL, because the pods meet the Pod Security Standard"
+                    " restricted: add it, or leave drop out",
+                )
             ),
         ]
         | None

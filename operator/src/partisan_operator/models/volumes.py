@@ -12,16 +12,16 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from partisan_operator.models.base import Resource, Rule, keyed_by, listed, rules
+from partisan_operator.models.base import Resource, Rule, keyed_by, listed, one_of
 from partisan_operator.models.names import (
     ObjectName,
     OptionalObjectName,
     PartName,
     ReferencedKey,
     ReferencedName,
-    matches,
     part_name,
     pattern,
+    text,
 )
 from partisan_operator.models.quantities import Quantity
 
@@ -60,29 +60,30 @@ _PART = r"\.?[-\w@+=,][-\w.@+=,]*"
 RelativePath = Annotated[str, pattern(f"{_PART}(/{_PART})*")]
 """A path within a volume."""
 
-_IS_A_PATH = Rule(
-    matches("self", f"(/{_PART})+"),
-    "must be an absolute path such as /srv/data: letters, digits and -._@+=, between slashes,"
-    " without . and .. and without a slash at the end",
-)
 
-MountPath = Annotated[str, Field(min_length=1, max_length=253, json_schema_extra=rules(_IS_A_PATH))]
+def _path(*also: Rule) -> Any:
+    """Return the field of a mount's path with further rules."""
+    return text(
+        f"(/{_PART})+",
+        "must be an absolute path such as /srv/data: letters, digits and -._@+=, between slashes,"
+        " without . and .. and without a slash at the end",
+        most=253,
+        also=also,
+    )
+
+
+MountPath = Annotated[str, _path()]
 """Where a container mounts something."""
 
 NodeMountPath = Annotated[
     str,
-    Field(
-        min_length=1,
-        max_length=253,
-        json_schema_extra=rules(
-            _IS_A_PATH,
-            Rule(
-                f"!{listed(OWN_PATHS)}.exists(own, self == own || self.startsWith(own + '/')"
-                " || own.startsWith(self + '/'))",
-                "must be neither in nor above a path of the runtime"
-                f" ({', '.join(OWN_PATHS)}): choose another one, such as /srv/data",
-            ),
-        ),
+    _path(
+        Rule(
+            f"!{listed(OWN_PATHS)}.exists(own, self == own || self.startsWith(own + '/')"
+            " || own.startsWith(self + '/'))",
+            "must be neither in nor above a path of the runtime"
+            f" ({', '.join(OWN_PATHS)}): choose another one, such as /srv/data",
+        )
     ),
 ]
 """Where the node's container mounts something."""
@@ -299,12 +300,6 @@ class ProjectedToken(Resource):
 
     expiration_seconds: Annotated[int, Field(ge=600, le=86_400)] | None = None
     """Seconds that the token is valid; absent means an hour."""
-
-
-def one_of(kinds: tuple[str, ...], message: str) -> dict[str, Any]:
-    """Return the schema extension of a value that has exactly one of these members."""
-    given = ", ".join(f"has(self.{kind})" for kind in kinds)
-    return rules(Rule(f"[{given}].filter(given, given).size() == 1", message))
 
 
 class ProjectedSource(Resource):
