@@ -136,7 +136,8 @@ def details(
         "values": _band(values) if run and values else None,
         "events": {str(number): event for number, event in events.items()},
     }
-    return _without_none(parts)
+    # The parts, of thousands of nodes and links, hold none themselves.
+    return {name: part for name, part in parts.items() if part is not None}
 
 
 def event(announcement: Announcement, at: float) -> Document:
@@ -154,17 +155,16 @@ def text(value: str, limit: int = MAX_TEXT) -> str:
     return "".join(letter if letter.isprintable() else " " for letter in value[:limit])
 
 
-def figure(value: float) -> float | int | None:
-    """Return a figure that a browser represents exactly; None if it is not finite."""
-    if not math.isfinite(value):
+def figure(value: float | None) -> float | int | None:
+    """Return a figure that a browser represents exactly; None if it is unknown or not finite."""
+    if value is None or not math.isfinite(value):
         return None
     bounded = min(max(value, -_EXACT), _EXACT)
     return bounded if isinstance(bounded, int) else round(bounded, 3)
 
 
 def _figures(**values: float | None) -> Document:
-    known = {name: value for name, value in values.items() if value is not None}
-    return _without_none({name: figure(value) for name, value in known.items()})
+    return {name: found for name, value in values.items() if (found := figure(value)) is not None}
 
 
 def _without_none(parts: Mapping[str, Any]) -> Document:
