@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partisan_operator.console.links import TOLERANCE, LinkRates, Rate
+from partisan_operator.console.links import TOLERANCE, Link, LinkRates, Rate
 from partisan_operator.observe.observation import Seen
 from world import START, report
 
@@ -37,12 +37,17 @@ def seen(node: str, traffic: Any, seconds: float, incarnation: int = 1) -> dict[
     return {node: Seen(answer, node, START + timedelta(seconds=seconds))}
 
 
+def shown(rates: LinkRates, reports: dict[str, Seen]) -> dict[Link, dict[str, Rate]]:
+    """Return the rates by link and channel that are shown after these reports."""
+    return {link: dict(one.rates) for link, one in rates.update(reports, CHANNELS).items()}
+
+
 def test_both_directions_make_the_rate_each_over_its_own_interval() -> None:
     rates = LinkRates()
-    assert rates.update(sent("ads-0", 10, 0) | sent("ads-1", 0, 1), CHANNELS) == {}
+    assert shown(rates, sent("ads-0", 10, 0) | sent("ads-1", 0, 1)) == {}
     second = sent("ads-0", 30, 2) | sent("ads-1", 8, 3)
-    assert rates.update(second, CHANNELS) == {LINK: {"gossip": Rate(14, 140, 28)}}
-    assert rates.update(second, CHANNELS) == {LINK: {"gossip": Rate(14, 140, 28)}}
+    assert shown(rates, second) == {LINK: {"gossip": Rate(14, 140, 28)}}
+    assert shown(rates, second) == {LINK: {"gossip": Rate(14, 140, 28)}}
 
 
 def test_a_node_that_does_not_answer_keeps_its_rate() -> None:
@@ -50,7 +55,7 @@ def test_a_node_that_does_not_answer_keeps_its_rate() -> None:
     silent = sent("ads-1", 0, 0)
     rates.update(sent("ads-0", 0, 0) | silent, CHANNELS)
     rates.update(sent("ads-0", 10, 1) | (silent := sent("ads-1", 10, 1)), CHANNELS)
-    found = rates.update(sent("ads-0", 20, 2) | silent, CHANNELS)
+    found = shown(rates, sent("ads-0", 20, 2) | silent)
     assert found == {LINK: {"gossip": Rate(20, 200, 20)}}
 
 
@@ -73,35 +78,35 @@ def test_there_is_no_rate_without_two_comparable_counters(
 ) -> None:
     rates, other = LinkRates(), sent("ads-1", 0, 0)
     rates.update(before | other, CHANNELS)
-    assert not any(rates.update(later | other, CHANNELS).values())
+    assert not any(shown(rates, later | other).values())
 
 
 def test_a_quiet_channel_is_not_shown() -> None:
     rates = LinkRates()
     rates.update(sent("ads-0", 0, 0) | sent("ads-1", 0, 0), CHANNELS)
-    found = rates.update(sent("ads-0", 1, 10) | sent("ads-1", 1, 10), CHANNELS)
+    found = shown(rates, sent("ads-0", 1, 10) | sent("ads-1", 1, 10))
     assert not any(found.values())
-    found = rates.update(sent("ads-0", 11, 20) | sent("ads-1", 11, 20), CHANNELS)
+    found = shown(rates, sent("ads-0", 11, 20) | sent("ads-1", 11, 20))
     assert found == {LINK: {"gossip": Rate(2, 20, 20)}}
-    found = rates.update(sent("ads-0", 13, 30) | sent("ads-1", 12, 30), CHANNELS)
+    found = shown(rates, sent("ads-0", 13, 30) | sent("ads-1", 12, 30))
     assert found[LINK]["gossip"].messages == pytest.approx(0.3)
-    found = rates.update(sent("ads-0", 14, 40) | sent("ads-1", 13, 40), CHANNELS)
+    found = shown(rates, sent("ads-0", 14, 40) | sent("ads-1", 13, 40))
     assert not any(found.values())
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "shown"),
+    ("first", "second", "expected"),
     [(100, 120, 100), (100, 127, 127), (4, 6, 4), (4, 9, 9), (100, 0, None), (1, 100, 100)],
     ids=["noise", "much", "few", "few, but much", "none", "more"],
 )
 def test_a_rate_stays_while_chance_explains_the_difference(
-    first: int, second: int, shown: float | None
+    first: int, second: int, expected: float | None
 ) -> None:
     rates, idle = LinkRates(), sent("ads-1", 0, 0)
     for number, total in enumerate((0, first, first + second)):
-        found = rates.update(sent("ads-0", total, number) | idle, CHANNELS)
+        found = shown(rates, sent("ads-0", total, number) | idle)
     rate = found[LINK].get("gossip")
-    assert (None if rate is None else rate.messages) == shown
+    assert (None if rate is None else rate.messages) == expected
 
 
 @given(st.lists(st.integers(1, 10_000), min_size=2, max_size=30))
@@ -111,5 +116,19 @@ def test_a_shown_rate_is_never_far_from_the_present_one(messages: list[int]) -> 
     rates.update(sent("ads-0", 0, 0) | idle, CHANNELS)
     for second, count in enumerate(messages, 1):
         total += count
-        rate = rates.update(sent("ads-0", total, second) | idle, CHANNELS)[LINK]["gossip"]
+        rate = shown(rates, sent("ads-0", total, second) | idle)[LINK]["gossip"]
         assert abs(rate.messages - count) <= TOLERANCE[1] * max(rate.messages, count)
+
+
+def test_a_steady_link_is_the_same_object_with_the_figures_of_the_page() -> None:
+    rates, idle = LinkRates(), sent("ads-1", 0, 0)
+    rates.update(sent("ads-0", 0, 0) | idle, CHANNELS)
+    first, second, third = (
+        rates.update(sent("ads-0", total, seconds) | idle, CHANNELS)[LINK]
+        for seconds, total in enumerate((1000, 2100, 4600), 1)
+    )
+    assert second is first
+    assert [one.document["channels"]["gossip"] for one in (first, third)] == [
+        {"messages_per_second": 1000, "bytes_per_second": 10_000},
+        {"messages_per_second": 2500, "bytes_per_second": 25_000},
+    ]

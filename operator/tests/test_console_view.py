@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from partisan_operator.console import view
 from partisan_operator.console.patches import apply, delta
-from partisan_operator.console.view import details, event, figure, summary, text
+from partisan_operator.console.values import figure, text
+from partisan_operator.console.view import details, event, summary
 from partisan_operator.models import PartisanClusterStatus
 from partisan_operator.observe.observation import Endpoint, Observation, Seen
 from partisan_operator.status.announcements import Announcement

@@ -25,7 +25,7 @@ from partisan_operator.api import metrics
 from partisan_operator.console.history import Change, History, Part, encoded
 from partisan_operator.console.links import LinkRates
 from partisan_operator.console.patches import Document, delta
-from partisan_operator.console.view import VERSION, details, event, summary
+from partisan_operator.console.view import VERSION, details, event, numbered, summary
 from partisan_operator.console.viewer import MAX_PENDING, Selection, Viewer
 from partisan_operator.models import PartisanCluster, PartisanClusterStatus
 from partisan_operator.observe.observation import Observation
@@ -111,11 +111,13 @@ class Hub(Audience):
         self._refresh(cluster)
 
     def announced(self, cluster: PartisanCluster, announcement: Announcement) -> None:
-        """Add an Event."""
+        """Add an Event, to the details as they are: the reconcile that follows renders them."""
         entry = self._store(cluster, None)
         self._announcements += 1
         entry.events.append((self._announcements, event(announcement, self._clock())))
-        self._refresh(cluster)
+        part = Part("details", cluster.namespace, cluster.name)
+        if self.watches(cluster) and part in self._documents:
+            self._publish(part, {**self._documents[part], "events": numbered(entry.events)})
 
     def forgotten(self, namespace: str, name: str) -> None:
         """Remove a cluster from the page."""
@@ -281,7 +283,7 @@ class Hub(Audience):
         self._publish(Part("clusters", *key), shown)
         if self._open[key] and observation is not None:
             rates = entry.rates.update(observation.seen, channel_names(cluster.spec))
-            shown = details(cluster, status, observation, dict(entry.events), rates)
+            shown = details(cluster, status, observation, numbered(entry.events), rates)
             self._publish(Part("details", *key), shown)
 
     def _publish(self, part: Part, document: Document | None) -> None:

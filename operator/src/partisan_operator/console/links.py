@@ -12,6 +12,8 @@ from collections.abc import Collection, Mapping
 from math import sqrt
 from typing import NamedTuple
 
+from partisan_operator.console.patches import Document
+from partisan_operator.console.values import figure
 from partisan_operator.observe.observation import Seen
 
 TOLERANCE = (0.2, 0.5)
@@ -51,8 +53,18 @@ both: heartbeats, and an exchange now and then."""
 Link = tuple[str, str]
 """Two nodes, in order."""
 
-Rates = Mapping[Link, Mapping[str, Rate]]
-"""By link and channel, both directions summed."""
+
+class Shown(NamedTuple):
+    """The traffic of a link, both directions summed. While it is steady it is the same object."""
+
+    rates: Mapping[str, Rate]
+    """By channel, without the quiet ones."""
+
+    document: Document
+    """The same for the page, to three digits; empty if all is quiet."""
+
+
+Links = Mapping[Link, Shown]
 
 
 class LinkRates:
@@ -61,12 +73,12 @@ class LinkRates:
     def __init__(self) -> None:
         """Begin without a report."""
         self._seen: dict[str, Seen] = {}
-        self._sent: dict[str, dict[tuple[str, str], Rate]] = {}
-        """By node: the rates by peer and channel."""
+        self._sent: dict[str, dict[str, dict[str, Rate]]] = {}
+        """By node, peer and channel."""
 
-        self._shown: Rates = {}
+        self._shown: Links = {}
 
-    def update(self, seen: Mapping[str, Seen], channels: Collection[str]) -> Rates:
+    def update(self, seen: Mapping[str, Seen], channels: Collection[str]) -> Links:
         """Return the rates of these channels, on links between nodes that reported."""
         self._sent = {
             name: self._sent[name] if now is self._seen.get(name) else self._since(name, now)
@@ -74,39 +86,58 @@ class LinkRates:
         }
         self._seen = dict(seen)
         totals: dict[Link, dict[str, Rate]] = defaultdict(dict)
-        for node, sent in self._sent.items():
-            for (peer, channel), rate in sent.items():
-                if channel in channels and peer in seen:
-                    link = totals[min(node, peer), max(node, peer)]
-                    link[channel] = rate.plus(link.get(channel, Rate(0, 0)))
-        self._shown = {
-            link: {
-                channel: shown
-                for channel, rate in rates.items()
-                if (shown := _steady(rate, self._shown.get(link, {}).get(channel)))
-            }
-            for link, rates in totals.items()
-        }
+        for node, peers in self._sent.items():
+            for peer, sent in peers.items():
+                if peer in seen:
+                    link = totals[(node, peer) if node < peer else (peer, node)]
+                    for channel, rate in sent.items():
+                        if channel in channels:
+                            other = link.get(channel)
+                            link[channel] = rate if other is None else rate.plus(other)
+        self._shown = {link: _next(self._shown.get(link), rates) for link, rates in totals.items()}
         return self._shown
 
-    def _since(self, name: str, now: Seen) -> dict[tuple[str, str], Rate]:
-        """Return what a node has sent since its last report."""
+    def _since(self, name: str, now: Seen) -> dict[str, dict[str, Rate]]:
+        """Return what a node has sent since its last report, by peer and channel."""
         then = self._seen.get(name)
         if then is None or then.report.incarnation != now.report.incarnation:
             return {}
         seconds = (now.at - then.at).total_seconds()
         if seconds <= 0 or now.report.traffic is None or then.report.traffic is None:
             return {}
-        rates = {}
-        for peer, channels in now.report.traffic.peers.items():
-            before = then.report.traffic.peers.get(peer, {})
-            for channel in channels.keys() & before.keys():
-                messages = channels[channel].sent_messages - before[channel].sent_messages
-                size = channels[channel].sent_bytes - before[channel].sent_bytes
+        earlier = then.report.traffic.peers
+        return {
+            peer: {
+                channel: Rate(messages / seconds, size / seconds, messages)
+                for channel, counters in channels.items()
+                if (before := earlier[peer].get(channel)) is not None
                 # Counters begin anew with their connections.
-                if messages >= 0 and size >= 0:
-                    rates[peer, channel] = Rate(messages / seconds, size / seconds, messages)
-        return rates
+                and (messages := counters.sent_messages - before.sent_messages) >= 0
+                and (size := counters.sent_bytes - before.sent_bytes) >= 0
+            }
+            for peer, channels in now.report.traffic.peers.items()
+            if peer in earlier
+        }
+
+
+def _next(before: Shown | None, now: Mapping[str, Rate]) -> Shown:
+    """Return what is shown of a link after these rates."""
+    earlier = {} if before is None else before.rates
+    rates = {
+        channel: shown
+        for channel, rate in now.items()
+        if (shown := _steady(rate, earlier.get(channel)))
+    }
+    if before is not None and rates == before.rates:
+        return before
+    channels = {
+        channel: {
+            "messages_per_second": figure(float(f"{rate.messages:.3g}")),
+            "bytes_per_second": figure(float(f"{rate.bytes:.3g}")),
+        }
+        for channel, rate in sorted(rates.items())
+    }
+    return Shown(rates, {"channels": channels} if channels else {})
 
 
 def _steady(rate: Rate, shown: Rate | None) -> Rate | None:

@@ -24,6 +24,8 @@ def delta(before: Mapping[str, Any], after: Mapping[str, Any]) -> Document:
             patch[key] = value
             continue
         old = before[key]
+        if old is value:
+            continue
         if isinstance(value, Mapping) and isinstance(old, Mapping):
             if inner := delta(old, value):
                 patch[key] = inner

@@ -7,8 +7,7 @@ the API server or the spec, kinds are known ones, texts and figures are bounded.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from statistics import quantiles
 from typing import Any
@@ -16,8 +15,9 @@ from typing import Any
 from partisan_operator.children import naming
 from partisan_operator.children.node_config import revision
 from partisan_operator.children.overlay import kind_called
-from partisan_operator.console.links import Rate, Rates
+from partisan_operator.console.links import Links
 from partisan_operator.console.patches import Document
+from partisan_operator.console.values import figure, text
 from partisan_operator.models import PartisanCluster, PartisanClusterStatus
 from partisan_operator.models.quantities import milliseconds
 from partisan_operator.models.status import WorkloadStatus
@@ -33,12 +33,6 @@ VERSION = 1
 MAX_NODES = 4096
 MAX_LINKS = 16_384
 """Most nodes and links of a cluster that the page gets; `omitted` counts the others."""
-
-MAX_TEXT = 2048
-"""Characters of the longest text, as the status bounds messages."""
-
-_EXACT = 2**53 - 1
-"""The greatest integer that a browser's number represents exactly."""
 
 
 def summary(
@@ -101,8 +95,8 @@ def details(
     cluster: PartisanCluster,
     status: PartisanClusterStatus,
     observation: Observation,
-    events: Mapping[int, Document],
-    rates: Rates,
+    events: Document,
+    rates: Links,
 ) -> Document:
     """Return what the page of one cluster shows in addition: nodes, links, values, events."""
     wanted = naming.pod_names(cluster.name, cluster.spec.replicas)
@@ -127,14 +121,15 @@ def details(
             name: _node(name, observation, current, leaving=name not in expected) for name in shown
         },
         "links": {
-            " ".join(link): _link(rates.get(link, {})) for link in islice(sorted(links), MAX_LINKS)
+            " ".join(link): rates[link].document if link in rates else {}
+            for link in islice(sorted(links), MAX_LINKS)
         },
         "omitted": _figures(
             nodes=len(names) - len(shown),
             links=max(0, len(links) - MAX_LINKS),
         ),
         "values": _band(values) if run and values else None,
-        "events": {str(number): event for number, event in events.items()},
+        "events": events,
     }
     # The parts, of thousands of nodes and links, hold none themselves.
     return {name: part for name, part in parts.items() if part is not None}
@@ -150,17 +145,9 @@ def event(announcement: Announcement, at: float) -> Document:
     }
 
 
-def text(value: str, limit: int = MAX_TEXT) -> str:
-    """Return text of bounded length without control characters, such as those that reverse it."""
-    return "".join(letter if letter.isprintable() else " " for letter in value[:limit])
-
-
-def figure(value: float | None) -> float | int | None:
-    """Return a figure that a browser represents exactly; None if it is unknown or not finite."""
-    if value is None or not math.isfinite(value):
-        return None
-    bounded = min(max(value, -_EXACT), _EXACT)
-    return bounded if isinstance(bounded, int) else round(bounded, 3)
+def numbered(events: Iterable[tuple[int, Document]]) -> Document:
+    """Return Events by their numbers."""
+    return {str(number): content for number, content in events}
 
 
 def _figures(**values: float | None) -> Document:
@@ -236,18 +223,6 @@ def _node(name: str, observation: Observation, current: str, *, leaving: bool) -
             "dropped": figure(sum(channel.dropped for channel in channels)),
         }
     return _without_none(parts)
-
-
-def _link(rates: Mapping[str, Rate]) -> Document:
-    """Return a link with its rates to three digits; without any if it is quiet."""
-    channels = {
-        text(channel, 32): _figures(
-            messages_per_second=float(f"{rate.messages:.3g}"),
-            bytes_per_second=float(f"{rate.bytes:.3g}"),
-        )
-        for channel, rate in sorted(rates.items())
-    }
-    return {"channels": channels} if channels else {}
 
 
 def _state(*, ready: bool, answers: bool, joined: bool, leaving: bool) -> str:
