@@ -143,9 +143,10 @@ e2e: bootstrap ## End-to-end tests on a real cluster: KUBECONFIG's, or the local
 	$(PY) -m pytest scale_tests/e2e -n 4 --dist loadfile --no-loadscope-reorder --durations=40
 
 .PHONY: crd
-crd: bootstrap ## Regenerate the CRD from the operator's models
+crd: bootstrap ## Regenerate the CRD from the operator's models, and its page
 	cd operator && PYTHONPATH=src ../$(PY) -m partisan_operator.models.crd > ../crds/partisanclusters.yaml
 	cp crds/partisanclusters.yaml $(CHART)/files/partisanclusters.yaml
+	$(PY) -m docs.tools.api
 
 .PHONY: dashboards
 dashboards: bootstrap ## Regenerate the Grafana dashboards; fails when a committed one was different

@@ -1,0 +1,1 @@
+"""Tools of the documents: generated pages and pictures, and the site."""

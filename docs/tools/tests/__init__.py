@@ -1,0 +1,1 @@
+"""Tests of the documents' tools, and of what the documents show."""
