@@ -86,7 +86,7 @@ def test_every_command_has_help_and_its_examples_can_be_typed(
     ("line", "choices"),
     [
         ("ov", ["overlay", ":4"]),
-        ("rollout ", ["status", "pause", "resume", "undo", ":4"]),
+        ("rollout ", ["status", "pause", "resume", "undo", "restart", ":4"]),
         ("status ", ["ads", ":4"]),
         ("-n staging status a", ["ads", ":4"]),
         ("status ads ", [":4"]),

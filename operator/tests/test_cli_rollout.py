@@ -8,7 +8,8 @@ import pytest
 
 from fake_kubectl import NAMESPACE, FakeKubectl, run
 from partisan_operator.cli.access import CommandError
-from partisan_operator.cli.commands import rollout
+from partisan_operator.cli.commands import restart, rollout
+from partisan_operator.models.pods import ALLOWED_ANNOTATIONS, refused_annotations
 
 
 def test_pause_and_resume_change_one_field(kubectl: FakeKubectl) -> None:
@@ -201,3 +202,33 @@ def test_a_reconcile_that_fails_on_the_newest_spec_is_shown(kubectl: FakeKubectl
     kubectl.status["conditions"][-1]["observedGeneration"] = 2
     _, text = run(kubectl, "rollout", "status", "ads", "--no-watch")
     assert text.startswith("Stopped: InvalidSpec: cannot read the spec")
+
+
+def test_a_restart_annotates_the_pods_and_leaves_the_rest(kubectl: FakeKubectl) -> None:
+    kubectl.cluster["spec"]["pods"] = {"annotations": {"example.org/build": "2"}}
+    status, text = run(kubectl, "rollout", "restart", "ads")
+    assert (status, text) == (
+        0,
+        "Restarting. Follow it: kubectl partisan -n staging rollout status ads\n",
+    )
+    annotations = {"kubectl.kubernetes.io/restartedAt": "2026-01-01T01:00:00Z"}
+    assert kubectl.patches == [{"spec": {"pods": {"annotations": annotations}}}]
+
+
+def test_a_restart_of_a_paused_cluster_says_how_to_resume(kubectl: FakeKubectl) -> None:
+    kubectl.cluster["spec"]["paused"] = True
+    _, text = run(kubectl, "rollout", "restart", "ads")
+    assert text.splitlines()[-1].endswith("resume ads")
+
+
+def test_a_restart_that_is_refused_names_the_chart_value(kubectl: FakeKubectl) -> None:
+    kubectl.refusal = (
+        "Error from server (Invalid): spec.pods.annotations: add it to the chart's value"
+        " allowedPodAnnotations"
+    )
+    with pytest.raises(CommandError, match=r"nothing was changed: .*allowedPodAnnotations"):
+        run(kubectl, "rollout", "restart", "ads")
+
+
+def test_the_api_server_and_the_operator_allow_the_annotation_of_a_restart() -> None:
+    assert refused_annotations({restart.ANNOTATION: ""}, ALLOWED_ANNOTATIONS) == []

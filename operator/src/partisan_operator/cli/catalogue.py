@@ -18,6 +18,7 @@ from partisan_operator.cli.commands import (
     pause,
     plan,
     report,
+    restart,
     rollout,
     status,
     top,
@@ -252,6 +253,13 @@ COMMANDS = (
             _NAME,
             _argument("--dry-run", action="store_true", help="let the API server check it only"),
         ),
+    ),
+    Command(
+        ("rollout", "restart"),
+        restart.run_restart,
+        "Replace all pods, a few at a time, while the overlay stays connected",
+        ("rollout restart ads",),
+        (_NAME,),
     ),
     Command(
         ("logs",),
