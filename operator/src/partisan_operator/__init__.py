@@ -1,3 +1,3 @@
 """An operator that runs clusters of Partisan overlay nodes on Kubernetes."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from partisan_operator import __version__
 from partisan_operator.decide.installation import Installation
 from partisan_operator.models.pods import ALLOWED_ANNOTATIONS
 from partisan_operator.models.quantities import milliseconds
@@ -21,7 +22,7 @@ class SettingsError(ValueError):
 class Settings:
     """The operator's settings. Times are in seconds."""
 
-    node_image: str = "partisan/erlang-node:0.1.0"
+    node_image: str = f"partisan/erlang-node:{__version__}"
     """`NODE_IMAGE`: the image of clusters whose `spec.image` is empty. A change rolls them."""
 
     namespaces: tuple[str, ...] = ()

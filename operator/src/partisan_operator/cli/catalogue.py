@@ -137,7 +137,7 @@ COMMANDS = (
         (
             "plan -f cluster.yaml",
             "plan -f cluster.yaml --pods-per-second 3 --latency 1-20 -o json",
-            "plan -f cluster.yaml -d plan --image registry.example/partisan/erlang-node:0.1.0",
+            "plan -f cluster.yaml -d plan --image registry.example/partisan/erlang-node:0.2.0",
         ),
         (
             _argument("-f", "--filename", required=True, help="the manifest; - for standard input"),
