@@ -20,7 +20,10 @@ Cell = dict[str, Any]
 TICKS = 3
 STALL_SECONDS = 60.0
 SECONDS_PER_NODE = 0.5
-"""Of start, formation and end."""
+"""Of start, formation and end, as estimated."""
+
+MOST_SECONDS_PER_NODE = 1.0
+"""Of formation: nodes that disconnect and reconnect one another for ever do not stall."""
 
 RESERVE_BYTES = 1_500_000_000
 """Memory of the machine that no cluster gets."""
@@ -173,20 +176,18 @@ def _observe(system: System, started: Fleet, cell: Cell, tick_seconds: float) ->
             cell["ended_by"] = "memory"
             return
         started.start(index)
+    latest = time.monotonic() + MOST_SECONDS_PER_NODE * nodes
     try:
-        started.await_views(
-            lambda views: system.is_whole(views, nodes),
+        views = started.await_views(
+            lambda views: system.is_whole(views, nodes) or time.monotonic() > latest,
             stall_seconds=STALL_SECONDS,
             period_seconds=0.5,
         )
-        cell |= {"formed": True, "formed_s": time.monotonic() - began, "held": True}
-        formed = time.monotonic()
-        for _ in range(TICKS):
-            cell["held"] = system.is_whole(_tick(started, tick_seconds), nodes)
-            if not cell["held"]:
-                cell["ended_by"] = "a node lost others, or did not answer in a tick"
-                break
-            cell["held_s"] = time.monotonic() - formed
+        if system.is_whole(views, nodes):
+            cell |= {"formed": True, "formed_s": time.monotonic() - began, "held": True}
+            _hold(system, started, cell, tick_seconds)
+        else:
+            cell["ended_by"] = "not formed, connections come and go"
     except StalledError:
         # The last step that memory allows is slower than any other.
         short = procfs.memory_available() < RESERVE_BYTES
@@ -195,3 +196,14 @@ def _observe(system: System, started: Fleet, cell: Cell, tick_seconds: float) ->
     cell["otp"] = next(iter(started.otp()), None)
     cell["cpu_s_per_node"] = started.cpu_seconds() / nodes
     cell["memory_mb_per_node"] = sum(procfs.memory(pid)["Pss"] for pid in pids) / nodes / 1e6
+
+
+def _hold(system: System, started: Fleet, cell: Cell, tick_seconds: float) -> None:
+    """Watches a cluster that has formed, for three ticks or until it is whole no more."""
+    formed = time.monotonic()
+    for _ in range(TICKS):
+        cell["held"] = system.is_whole(_tick(started, tick_seconds), started.plan.nodes)
+        if not cell["held"]:
+            cell["ended_by"] = "a node lost others, or did not answer in a tick"
+            break
+        cell["held_s"] = time.monotonic() - formed
