@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import io
 import json
+from collections import deque
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlsplit
 
 from partisan_operator.cli import parser
 from partisan_operator.cli.access import Context
-from partisan_operator.cli.kubectl import Kubectl, error_in
+from partisan_operator.cli.kubectl import Kubectl, Pipe, error_in
 
 Json = dict[str, Any]
 
@@ -54,6 +56,12 @@ class FakeKubectl(Kubectl):
         self.patches: list[Json] = []
         self.refusal = ""
         """The API server's error for a change; empty if it accepts it."""
+
+        self.console: list[str] = []
+        """The output of a node's console, by the lines that are sent to it."""
+
+        self.sent: list[str] = []
+        """The lines that were sent to consoles."""
 
         self.log = ""
         self.cluster: Json = {
@@ -150,6 +158,27 @@ class FakeKubectl(Kubectl):
     def stream(self, arguments: Sequence[str]) -> Iterator[str]:
         self.commands.append(list(arguments))
         yield from self.log.splitlines()
+
+    def interact(self, arguments: Sequence[str]) -> int:
+        self.commands.append(list(arguments))
+        return 3
+
+    @contextmanager
+    def pipe(self, arguments: Sequence[str]) -> Iterator[Pipe]:
+        self.commands.append(list(arguments))
+        answers = deque(self.console)
+        lines: deque[str] = deque()
+
+        def send(line: str) -> None:
+            self.sent.append(line)
+            lines.extend(answers.popleft().splitlines() if answers else [])
+
+        def receive() -> str:
+            if not lines:
+                raise error_in('Error from server (Forbidden): cannot create "pods/exec"')
+            return lines.popleft()
+
+        yield Pipe(send, receive)
 
     def _answer(self, path: str) -> Any:
         if path == CLUSTERS:

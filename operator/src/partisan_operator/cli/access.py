@@ -25,6 +25,9 @@ AT_ONCE = 16
 
 RESOURCE = f"{PLURAL}.{GROUP}"
 CRD = f"apis/apiextensions.k8s.io/v1/customresourcedefinitions/{RESOURCE}"
+CLEAR = "\x1b[H\x1b[2J"
+"""Clears a terminal."""
+
 OPERATOR_LABELS = "app.kubernetes.io/name=partisan-operator,app.kubernetes.io/component=operator"
 
 
@@ -154,6 +157,25 @@ def pods_of(context: Context, cluster: str) -> list[Json]:
     path = core(context.namespace, "pods")
     pods = context.api.items(path, labels=naming.selector(cluster))
     return sorted(pods, key=lambda pod: ordinal(pod["metadata"]["name"]))
+
+
+def pod_of(context: Context, node: str) -> Json:
+    """Return a node's pod.
+
+    Raises `CommandError` when there is none of that name; `KubectlError`.
+    """
+    try:
+        pod = context.api.get(core(context.namespace, "pods", node))
+    except KubectlError as error:
+        if error.reason != "NotFound":
+            raise
+        pod = {"metadata": {}}
+    if naming.CLUSTER_LABEL not in (pod["metadata"].get("labels") or {}):
+        raise CommandError(
+            f"there is no node {node!r} in namespace {context.namespace}: see kubectl get pods"
+            f" -l {naming.CLUSTER_LABEL} -n {context.namespace}"
+        )
+    return pod
 
 
 def ordinal(node: str) -> int:

@@ -10,6 +10,7 @@ from typing import Any
 
 from partisan_operator.cli.access import Context
 from partisan_operator.cli.commands import (
+    attach,
     describe,
     graph,
     logs,
@@ -17,6 +18,7 @@ from partisan_operator.cli.commands import (
     overlay,
     pause,
     plan,
+    processes,
     report,
     restart,
     rollout,
@@ -70,6 +72,7 @@ def _argument(*flags: str, **settings: Any) -> Argument:
 
 
 _NAME = _argument(NAME, metavar="NAME", help="the cluster")
+_NODE = _argument(NODE, metavar="NODE", help="the node: its pod's name")
 
 _ASSUMED = Assumptions()
 _LATENCY = "{}-{}".format(*_ASSUMED.latency_ms)
@@ -279,7 +282,37 @@ COMMANDS = (
         describe.run_node,
         "One node, as Kubernetes and the node itself report it",
         ("describe node ads-3",),
-        (_argument(NODE, metavar="NODE", help="the node: its pod's name"),),
+        (_NODE,),
+    ),
+    Command(
+        ("attach",),
+        attach.run,
+        "An Erlang shell on a running node",
+        ("attach ads-3",),
+        (_NODE,),
+    ),
+    Command(
+        ("processes",),
+        processes.run,
+        "The Erlang processes of a node that use most memory or time, or have most messages",
+        (
+            "processes ads-3",
+            "processes ads-3 --sort reductions --watch",
+            "processes ads-3 --sort messages --top 5 -o json",
+        ),
+        (
+            _NODE,
+            _argument("--sort", choices=processes.ORDERS, default="memory", help="memory"),
+            _argument("--top", type=int, default=20, help="processes to show (20)"),
+            _argument("--watch", action="store_true", help="repeat until Ctrl-C"),
+            _argument(
+                "--interval",
+                type=float,
+                default=1.0,
+                help="seconds in which reductions are counted (1)",
+            ),
+            _argument("-o", "--output", choices=("text", "json"), default="text"),
+        ),
     ),
     Command(
         ("must-gather",),

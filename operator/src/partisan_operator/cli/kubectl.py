@@ -9,7 +9,10 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from tempfile import TemporaryFile
 from typing import Any, cast
 from urllib.parse import urlencode
 
@@ -31,6 +34,14 @@ class KubectlError(Exception):
         """Make an error; `reason` is the API server's (`NotFound`), empty where it gave none."""
         super().__init__(message)
         self.reason = reason
+
+
+@dataclass(frozen=True)
+class Pipe:
+    """A running kubectl, by lines; both functions raise `KubectlError` once it has ended."""
+
+    send: Callable[[str], None]
+    receive: Callable[[], str]
 
 
 class Kubectl:
@@ -55,6 +66,10 @@ class Kubectl:
             raise error_in(done.stderr.decode(errors="replace"))
         return done.stdout.decode(errors="replace")
 
+    def interact(self, arguments: Sequence[str]) -> int:
+        """Run kubectl on the terminal of this process; return its exit status."""
+        return subprocess.run([PROGRAM, *arguments, *self._options], check=False).returncode
+
     def stream(self, arguments: Sequence[str]) -> Iterator[str]:
         """Run kubectl and yield the lines that it writes, as they come.
 
@@ -77,6 +92,51 @@ class Kubectl:
                 process.terminate()
         if process.returncode > 0:
             raise KubectlError("", f"kubectl {arguments[0]} failed, its error is above")
+
+    @contextmanager
+    def pipe(self, arguments: Sequence[str]) -> Iterator[Pipe]:
+        """Run kubectl, to write to it and read from it until the block ends.
+
+        Raises `KubectlError` if kubectl ends before.
+        """
+        argv = [PROGRAM, *arguments, *self._options]
+        with (
+            # A file: a pipe that is read only at the end would block kubectl.
+            TemporaryFile() as errors,
+            subprocess.Popen(
+                argv,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+                errors="replace",
+            ) as process,
+        ):
+            stdin, stdout = process.stdin, process.stdout
+            assert stdin is not None
+            assert stdout is not None
+
+            def ended() -> KubectlError:
+                process.wait()
+                errors.seek(0)
+                return error_in(errors.read().decode(errors="replace"))
+
+            def send(line: str) -> None:
+                try:
+                    stdin.write(f"{line}\n")
+                    stdin.flush()
+                except BrokenPipeError:
+                    raise ended() from None
+
+            def receive() -> str:
+                if not (line := stdout.readline()):
+                    raise ended()
+                return line.rstrip("\n")
+
+            try:
+                yield Pipe(send, receive)
+            finally:
+                process.terminate()
 
     def text(self, path: str, **query: str) -> str:
         """Read one path of the API server, such as a node's `/metrics` through its proxy.

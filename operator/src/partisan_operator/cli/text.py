@@ -41,13 +41,13 @@ def since(time: str | None, now: datetime) -> str:
     return duration((now - clock.parse(time)).total_seconds()) if time else "-"
 
 
-def plural(count: int, noun: str) -> str:
+def plural(count: int, noun: str, ending: str = "s") -> str:
     """Return a count with its noun.
 
-    >>> plural(1, "node"), plural(3, "node")
-    ('1 node', '3 nodes')
+    >>> plural(1, "node"), plural(3, "node"), plural(2, "process", "es")
+    ('1 node', '3 nodes', '2 processes')
     """
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}{ending}"
 
 
 def table(rows: Sequence[Sequence[str]], *, numbers: int = 0, indent: str = "") -> str:

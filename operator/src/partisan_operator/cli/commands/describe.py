@@ -6,7 +6,7 @@ from argparse import Namespace
 
 from partisan_operator.children import naming
 from partisan_operator.cli import access
-from partisan_operator.cli.access import CommandError, Context, NodeDetails
+from partisan_operator.cli.access import Context, NodeDetails
 from partisan_operator.cli.kubectl import Json, KubectlError, core
 from partisan_operator.cli.text import duration, since, size, table
 from partisan_operator.observe.pod_failures import failure_of
@@ -18,7 +18,7 @@ EVENTS = 10
 def run_node(context: Context, arguments: Namespace) -> int:
     """Write a node's pod, its report and its events."""
     node: str = arguments.node
-    pod = _pod(context, node)
+    pod = access.pod_of(context, node)
     context.write(table(_pod_rows(context, pod)))
     try:
         details = access.details_of(context, pod)
@@ -52,21 +52,6 @@ def channels(details: NodeDetails) -> str:
         for name, channel in sorted(details.channels.items())
     ]
     return table([header, *rows], numbers=len(header) - 1)
-
-
-def _pod(context: Context, node: str) -> Json:
-    try:
-        pod = context.api.get(core(context.namespace, "pods", node))
-    except KubectlError as error:
-        if error.reason != "NotFound":
-            raise
-        pod = {"metadata": {}}
-    if naming.CLUSTER_LABEL not in (pod["metadata"].get("labels") or {}):
-        raise CommandError(
-            f"there is no node {node!r} in namespace {context.namespace}: see kubectl get pods"
-            f" -l {naming.CLUSTER_LABEL} -n {context.namespace}"
-        )
-    return pod
 
 
 def _pod_rows(context: Context, pod: Json) -> list[tuple[str, str]]:

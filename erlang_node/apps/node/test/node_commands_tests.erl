@@ -1,0 +1,74 @@
+-module(node_commands_tests).
+
+-include_lib("eunit/include/eunit.hrl").
+
+%% A process that has the most of everything.
+processes_test_() ->
+    {timeout, 600, fun() ->
+        Busy = spawn_link(fun() -> busy(lists:seq(1, 1000000)) end),
+        true = register(node_commands_busy, Busy),
+        Busy ! waiting,
+        [
+            ?assertMatch(
+                #{processes := N, run_queue := _, top := [#{name := <<"node_commands_busy">>}]}
+                    when N > 10,
+                node_processes:top(Order, 1, 100)
+            )
+         || Order <- [memory, reductions, messages]
+        ],
+        true = unlink(Busy),
+        true = exit(Busy, kill)
+    end}.
+
+busy(Kept) ->
+    _ = lists:sum(Kept),
+    busy(Kept).
+
+names_test() ->
+    #{top := Top, processes := Count} = node_processes:top(memory, 10000, 1),
+    ?assertEqual(Count, length(Top)),
+    ?assertEqual(lists:reverse(lists:sort([M || #{memory := M} <- Top])), [
+        M
+     || #{memory := M} <- Top
+    ]),
+    Mine = list_to_binary(pid_to_list(self())),
+    ?assertEqual([], [Pid || #{pid := Pid} <- Top, Pid =:= Mine]),
+    [Kernel] = [P || #{name := <<"kernel_sup">>} = P <- Top],
+    ?assertMatch(#{current := <<"gen_server:loop/", _/binary>>, messages := 0}, Kernel),
+    Unnamed = [Name || #{name := Name} <- Top, binary:match(Name, <<":">>) =/= nomatch],
+    ?assertNotEqual([], Unnamed).
+
+session_test_() ->
+    {timeout, 600, fun() ->
+        Directory = node_test_cluster:directory(),
+        {ok, Console} = node_console:start_link(Directory),
+        try
+            Answers = session(Directory, [
+                "processes memory 2 1", "processes memory two 1", "nonsense"
+            ]),
+            ["{}", "{\"processes\":" ++ _, Badarg, Unknown] = Answers,
+            ?assertEqual("{\"error\":\"error: badarg\"}", Badarg),
+            ?assertEqual(
+                "{\"error\":\"this node has no command nonsense of this form\"}", Unknown
+            )
+        after
+            ok = gen_server:stop(Console),
+            ok = file:del_dir_r(Directory)
+        end
+    end}.
+
+%% The lines of JSON that a console writes for commands, before it ends with its input.
+session(Directory, Commands) ->
+    Path = filename:join([Directory, "console", "socket"]),
+    {ok, Socket} = gen_tcp:connect({local, Path}, 0, [local, binary, {active, false}]),
+    Lines = lists:join($\n, ["node_commands:serve()." | Commands]),
+    ok = gen_tcp:send(Socket, [Lines, $\n]),
+    ok = gen_tcp:shutdown(Socket, write),
+    Output = string:split(unicode:characters_to_list(received(Socket)), "\n", all),
+    [Line || "{" ++ _ = Line <- Output].
+
+received(Socket) ->
+    case gen_tcp:recv(Socket, 0, 30000) of
+        {ok, Bytes} -> <<Bytes/binary, (received(Socket))/binary>>;
+        {error, closed} -> <<>>
+    end.

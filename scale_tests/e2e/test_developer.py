@@ -1,0 +1,87 @@
+"""A developer's commands on running nodes: list processes, attach a shell, restart the pods."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from scale_tests.cluster.environment import Environment
+from scale_tests.cluster.kube import Json
+from scale_tests.cluster.operator import tool
+from scale_tests.cluster.subject import Subject, manifest
+from scale_tests.e2e.conftest import NewSubject
+from scale_tests.host.commands import ROOT, capture
+
+NODES = 3
+
+Plugin = Callable[..., str]
+"""Runs `kubectl partisan` with these words in the file's namespace, `stdin` as its input; returns
+its output."""
+
+
+@pytest.fixture(scope="module")
+def partisan(environment: Environment, namespace: str) -> Plugin:
+    """The plugin of this checkout."""
+    program = [sys.executable, "-m", "partisan_operator.cli.main"]
+    variables = {
+        **environment.variables,
+        "PATH": f"{Path(tool('kubectl')).parent}:{os.environ['PATH']}",
+        "PYTHONPATH": str(ROOT / "operator" / "src"),
+    }
+    return lambda *words, stdin=None: capture(
+        [*program, *words, "-n", namespace], env=variables, stdin=stdin
+    )
+
+
+@pytest.fixture(scope="module")
+def bench(new_subject: NewSubject) -> Subject:
+    """Nodes without a workload."""
+    body = manifest("bench", NODES, workload=None, rollout={"maxUnavailable": NODES - 1})
+    subject = new_subject("bench").apply(body)
+    subject.wait_healthy(NODES)
+    return subject
+
+
+def processes(partisan: Plugin, order: str) -> tuple[int, list[Json]]:
+    """How many processes a node has, and all of them in an order."""
+    words = ("processes", "bench-1", "--sort", order, "--top", "10000", "-o", "json")
+    answer = json.loads(partisan(*words))
+    assert answer["node"] == "bench-1"
+    return answer["processes"], answer["top"]
+
+
+@pytest.mark.parametrize("order", ["memory", "reductions", "messages"])
+def test_the_processes_of_a_node_are_listed_in_an_order(
+    bench: Subject, partisan: Plugin, order: str
+) -> None:
+    count, top = processes(partisan, order)
+    assert count == len(top)
+    assert {"node_sup", "partisan_manager"} <= {process["name"] for process in top}
+    figures = [process[order] for process in top]
+    assert figures == sorted(figures, reverse=True)
+
+
+def test_the_first_processes_are_a_table(bench: Subject, partisan: Plugin) -> None:
+    title, header, *rows = partisan("processes", "bench-1", "--top", "4").splitlines()
+    assert "bench-1: " in title
+    assert header.split()[0] == "PID"
+    assert len(rows) == 4
+
+
+def test_a_shell_is_attached_to_a_node(bench: Subject, partisan: Plugin) -> None:
+    shown = partisan("attach", "bench-2", stdin="{node(), partisan:node()}.\n")
+    assert '{nonode@nohost,<<"bench-2">>}' in shown
+
+
+def test_a_restart_replaces_every_pod(bench: Subject, partisan: Plugin) -> None:
+    before = bench.uids()
+    partisan("rollout", "restart", "bench")
+    assert partisan("rollout", "status", "bench").splitlines()[-1].startswith("Settled")
+    after = bench.uids()
+    assert after.keys() == before.keys()
+    assert not set(after.values()) & set(before.values())
