@@ -24,6 +24,7 @@ start(_Type, _Arguments) ->
             ok = node_log:install(Name),
             _ = [?LOG_WARNING(#{event => configuration, text => Text}) || Text <- Warnings],
             Socket = listen(Read),
+            ok = use_storage(Read),
             ok = start_partisan(Read),
             Config = node_config:without_token(Read),
             ok = watch_workload(Config),
@@ -74,6 +75,9 @@ listen(Config) ->
         {ok, Socket} -> Socket;
         {error, Text} -> refuse(Text)
     end.
+
+use_storage(#{storage := memory}) -> ok;
+use_storage(#{storage := disk}) -> partisan_record:use_disk().
 
 watch_workload(#{workload := none}) -> ok;
 watch_workload(#{workload := {Module, _}}) -> node_exit_reason:install(Module).

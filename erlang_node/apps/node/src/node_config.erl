@@ -5,7 +5,8 @@
 %%% `POD_NAME' and `POD_IP' are required; for HiScamp also `K8S_ZONE' or `K8S_NODE_NAME'. For
 %%% running outside a pod, `PARTISAN_CONFIG', `PARTISAN_TOKEN_FILE', `PARTISAN_BEARER_FILE' and
 %%% `PARTISAN_STATE_DIR' override the paths, and `PARTISAN_LISTEN_IP' the address to listen on, by
-%%% default all addresses.
+%%% default all addresses. `PARTISAN_STATE=disk' means that the state directory outlives the pod:
+%%% records in it are flushed.
 -module(node_config).
 
 -export([load/1]).
@@ -23,6 +24,8 @@
     name := partisan_peer:name(),
     % The node may write here.
     directory := file:filename(),
+    % Where that directory is.
+    storage := memory | disk,
     % Argument of partisan_config:set/1; holds the token until that call.
     partisan := #{channels := [map()], token => binary(), atom() => term()},
     listen_ip := inet:ip_address(),
@@ -163,6 +166,7 @@ settings(Environment, Settings) ->
     #{
         name => Name,
         directory => Directory,
+        storage => storage(Environment("PARTISAN_STATE")),
         partisan => #{
             name => Name,
             cluster => Cluster,
@@ -274,6 +278,10 @@ path(Environment, Variable, Default) ->
         Value when Value =:= false; Value =:= "" -> Default;
         Value -> Value
     end.
+
+storage("disk") -> disk;
+storage(Value) when Value =:= false; Value =:= "" -> memory;
+storage(Text) -> invalid("PARTISAN_STATE must be disk or not set, not ~ts", [Text]).
 
 listen_ip(Environment, PodAddress) ->
     case {Environment("PARTISAN_LISTEN_IP"), PodAddress} of

@@ -11,6 +11,7 @@ config_test_() ->
         fun(Dir) -> {"unknown keys are ignored with a warning", fun() -> unknown(Dir) end} end,
         fun(Dir) -> {"errors name the setting", [wrong(Dir, Case) || Case <- wrong_settings()]} end,
         fun(Dir) -> {"the environment", [environment(Dir, Case) || Case <- environments()]} end,
+        fun(Dir) -> {"the storage of the state", fun() -> storage(Dir) end} end,
         fun(Dir) -> {"unusable files", fun() -> bad_files(Dir) end} end,
         fun(Dir) -> {"a wrong token is not shown", fun() -> bad_token(Dir) end} end,
         fun(Dir) -> {"changes that a running node applies", fun() -> changes(Dir) end} end,
@@ -119,7 +120,8 @@ environments() ->
         {"POD_IP is not set", #{"POD_IP" => ""}, "POD_IP"},
         {"POD_IP is not an address", #{"POD_IP" => "pod"}, "POD_IP"},
         {"PARTISAN_LISTEN_IP is not an address",
-            #{"PARTISAN_LISTEN_IP" => "any"}, "PARTISAN_LISTEN_IP"}
+            #{"PARTISAN_LISTEN_IP" => "any"}, "PARTISAN_LISTEN_IP"},
+        {"PARTISAN_STATE is no storage", #{"PARTISAN_STATE" => "tape"}, "PARTISAN_STATE"}
     ].
 
 environment(Dir, {Title, Changes, Variable}) ->
@@ -127,6 +129,11 @@ environment(Dir, {Title, Changes, Variable}) ->
         {error, Text} = load(Dir, settings(), Changes),
         ?assertMatch({match, _}, re:run(Text, Variable))
     end}.
+
+storage(Dir) ->
+    ?assertMatch({ok, #{storage := memory}, []}, load(Dir, settings())),
+    Changes = #{"PARTISAN_STATE" => "disk"},
+    ?assertMatch({ok, #{storage := disk}, []}, load(Dir, settings(), Changes)).
 
 bad_files(Dir) ->
     File = filename:join(Dir, "node.config"),

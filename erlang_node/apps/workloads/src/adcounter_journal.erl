@@ -1,9 +1,10 @@
 %%% @doc The file with a node's own counts ({@link partisan_record}).
 %%%
-%%% Written before a count is shown to other nodes. The directory should be in memory (`emptyDir' of
-%%% medium Memory), with exactly the lifetime of the pod. A restarted container finds its last
-%%% record; after a reboot of the machine there is none, and the node becomes a new actor. A disk
-%%% could bring back an older record after a machine crash, and the same actor would count again
+%%% Written before a count is shown to other nodes. The directory is in memory (`emptyDir' of medium
+%%% Memory), with exactly the lifetime of the pod, or on a volume that outlives the pod. A restarted
+%%% container finds its last record, and so does a new pod on the same volume. After a new pod or a
+%%% reboot of the machine without one there is none, and the node becomes a new actor. A volume must
+%%% not bring back an older record, such as that of a snapshot: the same actor would count again
 %%% what others have already seen.
 %%%
 %%% An unreadable file counts as none, which is always safe.

@@ -14,8 +14,8 @@
 -export([reachable/1]).
 
 %% `members': the names of all nodes of the cluster. `channel': the channel of propagation.
-%% `parameters': the result of `parameters/2'. `directory': for data that must outlive a process,
-%% but not the pod.
+%% `parameters': the result of `parameters/2'. `directory': for data that must outlive a process; it
+%% outlives the pod too if the cluster keeps its state in a claim.
 -type options() :: #{
     name := partisan_peer:name(),
     incarnation := partisan_peer:incarnation(),
