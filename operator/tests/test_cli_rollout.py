@@ -129,6 +129,29 @@ def test_an_undo_restores_additions_to_the_pods(kubectl: FakeKubectl) -> None:
     assert kubectl.patches == [{"spec": {"pods": {"labels": None, "env": env}}}]
 
 
+def test_an_undo_leaves_claims_alone(kubectl: FakeKubectl) -> None:
+    """A template says nothing of them, and they cannot change."""
+
+    def mounting(path: str) -> dict[str, Any]:
+        found = template("node:1")
+        found["spec"]["containers"][0]["volumeMounts"] = [
+            {"name": "data", "mountPath": "/var/lib/partisan"},
+            {"name": "cache", "mountPath": path},
+        ]
+        return found
+
+    storage = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    kubectl.cluster["spec"]["pods"] = {
+        "volumeClaimTemplates": [{"name": name, "spec": storage} for name in ("data", "cache")],
+        "stateClaim": "data",
+        "volumeMounts": [{"name": "cache", "mountPath": "/new"}],
+    }
+    with_templates(kubectl, mounting("/old"), mounting("/new"))
+    run(kubectl, "rollout", "undo", "ads")
+    mounts = [{"name": "cache", "mountPath": "/old"}]
+    assert kubectl.patches == [{"spec": {"pods": {"volumeMounts": mounts}}}]
+
+
 def test_an_undo_restores_volumes_without_the_defaults_of_the_api_server(
     kubectl: FakeKubectl,
 ) -> None:

@@ -151,7 +151,10 @@ def test_additional_labels_and_variables_of_pods_are_passed_on() -> None:
 
 def test_fields_of_the_operator_are_rejected_from_users() -> None:
     """The rules of the CRD cover all of them, so that none is overwritten."""
-    names = {entry["name"] for entry in container()["env"]}
+    storage = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    claims = [{"name": "data", "spec": storage}]
+    state = {"volumeClaimTemplates": claims, "stateClaim": "data"}
+    names = {entry["name"] for entry in container(pods=state)["env"]}
     assert names == set(OWN_VARIABLES)
     keys = {*pod()["metadata"]["labels"], *pod()["metadata"]["annotations"]}
     assert {key for key in keys if not key.startswith(OWN_PREFIX)} == set(OWN_LABELS)

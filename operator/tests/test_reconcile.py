@@ -159,6 +159,25 @@ def test_a_shard_is_emptied_before_it_is_deleted() -> None:
     assert ("Service", "ads-s1") not in world.objects
 
 
+@pytest.mark.parametrize(
+    ("policy", "stays"),
+    [({}, False), ({"whenDeleted": "Delete"}, True), ({"whenScaled": "Delete"}, False)],
+)
+def test_an_empty_shard_stays_for_the_claims_that_would_go_with_it(
+    policy: dict[str, str], stays: bool
+) -> None:
+    storage = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    pods = {
+        "volumeClaimTemplates": [{"name": "data", "spec": storage}],
+        "persistentVolumeClaimRetentionPolicy": policy,
+    }
+    world = World()
+    settle(cluster({"replicas": 252, "pods": pods}), world)
+    settle(cluster({"replicas": 3, "pods": pods}), world)
+    assert (("StatefulSet", "ads-s1") in world.objects) == stays
+    assert ("Service", "ads-s1") not in world.objects
+
+
 @pytest.mark.parametrize("kind", ["StatefulSet", "Service", "ConfigMap"])
 def test_an_object_of_another_owner_is_neither_changed_nor_deleted(kind: str) -> None:
     world = World()

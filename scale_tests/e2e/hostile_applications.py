@@ -27,6 +27,19 @@ def files(path: str, **fields: Any) -> Spec:
     return pods(configFiles=[{"configMap": "app", "mountPath": path, **fields}])
 
 
+STORAGE: Spec = {
+    "accessModes": ["ReadWriteOnce"],
+    "resources": {"requests": {"storage": "1Mi"}},
+}
+"""The spec of a claim."""
+
+
+def claimed(*names: str, **fields: Any) -> Spec:
+    """Pods with claims of these names."""
+    claims = [{"name": name, "spec": STORAGE} for name in names]
+    return pods(volumeClaimTemplates=claims, **fields)
+
+
 def argument(flag: str, *values: str) -> Spec:
     return pods(emulatorArguments=[{"flag": flag, "values": list(values)}])
 
@@ -159,6 +172,35 @@ def probe(**fields: Any) -> Spec:
 
 SECURITY = "spec.pods.sidecars[0].securityContext"
 
+CLAIMS: list[Row] = [
+    *(
+        (claimed(name), "spec.pods.volumeClaimTemplates[0].name")
+        for name in ("", "A", "a.b", "a" * 64, "state", "partisan-files-1")
+    ),
+    (pods(volumeClaimTemplates=[{"name": "a"}]), "volumeClaimTemplates[0].spec"),
+    (
+        pods(volumeClaimTemplates=[{"name": "a", "spec": {**STORAGE, "accessModes": []}}]),
+        "spec.accessModes",
+    ),
+    (
+        pods(volumeClaimTemplates=[{"name": "a", "spec": {**STORAGE, "volumeName": "b"}}]),
+        "spec.volumeName",
+    ),
+    (claimed("a", "a"), "spec.pods.volumeClaimTemplates"),
+    (claimed("a", "b", "c", "d", "e"), "spec.pods.volumeClaimTemplates"),
+    (claimed("a", volumes=[{"name": "a", "emptyDir": {}}]), "spec.pods.volumeClaimTemplates"),
+    (claimed("a", stateClaim="b"), "spec.pods.stateClaim"),
+    (pods(stateClaim="a"), "spec.pods.stateClaim"),
+    (
+        claimed("a", stateClaim="a", volumeMounts=[{"name": "a", "mountPath": "/a"}]),
+        "spec.pods.volumeMounts",
+    ),
+    (
+        claimed("a", persistentVolumeClaimRetentionPolicy={"whenDeleted": "Recycle"}),
+        "persistentVolumeClaimRetentionPolicy.whenDeleted",
+    ),
+]
+
 CONTAINERS: list[Row] = [
     *(
         (pods(**{kind: [{"name": name, "image": "a"}]}), f"spec.pods.{kind}[0].name")
@@ -289,7 +331,7 @@ ARGUMENTS: list[Row] = [
     (pods(emulatorArguments=["+c"]), "spec.pods.emulatorArguments[0]"),
 ]
 
-APPLICATIONS: list[Row] = [*VOLUMES, *CONTAINERS, *PORTS, *SETTINGS, *ARGUMENTS]
+APPLICATIONS: list[Row] = [*VOLUMES, *CLAIMS, *CONTAINERS, *PORTS, *SETTINGS, *ARGUMENTS]
 """Specs that are refused, and the field that the refusal names."""
 
 UNUSUAL_APPLICATIONS: list[Spec] = [

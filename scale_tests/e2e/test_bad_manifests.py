@@ -20,6 +20,7 @@ from scale_tests.cluster.kube import ApiError, Cluster, Json, core
 from scale_tests.cluster.subject import manifest
 from scale_tests.e2e import crd_copy, hostile
 from scale_tests.e2e.conftest import NewSubject
+from scale_tests.e2e.hostile_applications import claimed, pods
 from scale_tests.host.commands import ROOT
 
 
@@ -114,6 +115,28 @@ def test_the_trust_of_nodes_cannot_change(
         refusal = crd_copy.update_refusal(cluster, namespace, name, {"security": changed})
         assert field in refusal
         assert crd_copy.update_refusal(cluster, namespace, name, {"paused": True}) == ""
+
+
+@pytest.mark.parametrize(
+    ("created", "changed", "field"),
+    [
+        (claimed("a"), claimed("b"), "spec.pods.volumeClaimTemplates"),
+        (claimed("a"), claimed("a", "b"), "spec.pods.volumeClaimTemplates"),
+        (claimed("a"), pods(volumeClaimTemplates=None), "spec.pods.volumeClaimTemplates"),
+        (claimed("a"), {"pods": None}, "spec.pods.volumeClaimTemplates"),
+        (pods(), claimed("a"), "spec.pods.volumeClaimTemplates"),
+        ({}, claimed("a"), "spec.pods.volumeClaimTemplates"),
+        (claimed("a", stateClaim="a"), pods(stateClaim=None), "spec.pods.stateClaim"),
+        (claimed("a"), pods(stateClaim="a"), "spec.pods.stateClaim"),
+    ],
+)
+def test_the_claims_of_pods_cannot_change(
+    cluster: Cluster, namespace: str, created: Json, changed: Json, field: str
+) -> None:
+    with _created(cluster, namespace, **created) as name:
+        assert field in crd_copy.update_refusal(cluster, namespace, name, changed)
+        kept = pods(persistentVolumeClaimRetentionPolicy={"whenScaled": "Delete"})
+        assert crd_copy.update_refusal(cluster, namespace, name, kept) == ""
 
 
 @pytest.mark.parametrize("replicas", [0, -1, 1025])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from partisan_operator.children import node_http
+from partisan_operator.children import claims, node_http
 from partisan_operator.children.child import Manifest
 from partisan_operator.models import PartisanCluster, PartisanClusterSpec
 from partisan_operator.models.quantities import whole
@@ -53,7 +53,12 @@ def environment(spec: PartisanClusterSpec, requests: Mapping[str, Any]) -> Manif
     variables = [variable.to_wire() for variable in spec.pods.env]
     sources = [source.to_wire() for source in spec.pods.env_from]
     return {
-        "env": [*own, *_schedulers(spec, requests), *variables],
+        "env": [
+            *own,
+            *_schedulers(spec, requests),
+            *claims.state_variables(spec.pods),
+            *variables,
+        ],
         **({"envFrom": sources} if sources else {}),
     }
 

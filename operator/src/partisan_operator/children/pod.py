@@ -6,6 +6,7 @@ from typing import Any
 
 from partisan_operator.children import (
     app_service,
+    claims,
     config_map,
     naming,
     node_http,
@@ -66,7 +67,7 @@ def pod_template(
                         "defaultMode": 0o440,
                     },
                 },
-                {"name": "state", "emptyDir": {"medium": "Memory", "sizeLimit": "16Mi"}},
+                *claims.state_volumes(spec.pods),
                 *node_http.volumes(cluster, bearer=bearer),
                 *tls_files.volumes(cluster),
                 *pod_volumes.volumes(spec.pods),
@@ -95,7 +96,7 @@ def _container(cluster: PartisanCluster, default_image: str, *, bearer: bool) ->
         "volumeMounts": [
             {"name": "config", "mountPath": "/etc/partisan/config", "readOnly": True},
             {"name": "secret", "mountPath": "/etc/partisan/secret", "readOnly": True},
-            {"name": "state", "mountPath": "/var/lib/partisan"},
+            claims.state_mount(spec.pods),
             *node_http.mounts(bearer=bearer),
             *tls_files.mounts(cluster),
             *pod_volumes.node_mounts(spec.pods),

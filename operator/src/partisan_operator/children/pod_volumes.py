@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from partisan_operator.children.child import Manifest, digest
+from partisan_operator.children.claims import STATE_PATH
 from partisan_operator.models.pods import Pods
 from partisan_operator.models.volumes import (
     OWN_VOLUMES,
@@ -46,7 +47,12 @@ def from_template(pod: Mapping[str, Any], node: Mapping[str, Any]) -> Manifest:
     mounted = node.get("volumeMounts") or ()
     return {
         "volumes": [entry for entry in present if entry["name"] in names],
-        "volumeMounts": [mount for mount in mounted if mount["name"] in names],
+        # Those of claims too, whose volumes no template has.
+        "volumeMounts": [
+            mount
+            for mount in mounted
+            if mount["name"] not in (*OWN_VOLUMES, *files) and mount["mountPath"] != STATE_PATH
+        ],
         "configFiles": [
             {
                 **files[mount["name"]]["configMap"],

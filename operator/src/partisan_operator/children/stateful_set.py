@@ -6,7 +6,7 @@ in batches gated on the overlay, which the StatefulSet controller does not know.
 
 from __future__ import annotations
 
-from partisan_operator.children import naming
+from partisan_operator.children import claims, naming
 from partisan_operator.children.child import Child, Manifest, child
 from partisan_operator.children.naming import Shard
 from partisan_operator.children.pod import pod_template
@@ -32,6 +32,7 @@ def build(
             "revisionHistoryLimit": 3,
             "selector": {"matchLabels": naming.selector_labels(cluster.name) | shard_labels},
             "template": pod_template(cluster, shard_labels, default_image, bearer=bearer),
+            **claims.of_stateful_set(cluster.spec.pods),
         },
     }
     return child(cluster, "apps/v1", "StatefulSet", shard.name, body)

@@ -18,6 +18,7 @@ from dataclasses import replace
 from partisan_operator.children import (
     Child,
     DesiredChildren,
+    claims,
     desired_children,
     naming,
     restricted,
@@ -212,13 +213,18 @@ def _surplus_shards(
 def _unwanted(
     cluster: PartisanCluster, desired: DesiredChildren, observation: Observation
 ) -> Iterator[Delete]:
-    """Delete children that are no longer wanted; shards and their Services once they are empty."""
+    """Delete children that are no longer wanted; shards and their Services once they are empty.
+
+    An empty shard stays if its deletion would take claims with it that are to be kept.
+    """
+    keeping = claims.outlive_shard(cluster.spec.pods)
     shards = observation.shards(cluster)
     occupied = {shard.name for shard in shards if shard.exists or shard.wanted or not shard.settled}
     for (kind, name), live in observation.live.items():
         wanted = desired.find(kind, name) is not None
         in_use = kind in ("StatefulSet", "Service") and name in occupied
-        if not wanted and not in_use and owned_by(live, cluster.uid):
+        kept = keeping and kind == "StatefulSet"
+        if not (wanted or in_use or kept) and owned_by(live, cluster.uid):
             yield Delete(kind, name, live["metadata"]["uid"])
 
 

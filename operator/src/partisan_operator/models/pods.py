@@ -8,6 +8,7 @@ from typing import Annotated
 from pydantic import ConfigDict, Field
 
 from partisan_operator.models.base import Resource, Rule, keyed_by, listed, rules
+from partisan_operator.models.claims import ClaimRetention, VolumeClaims
 from partisan_operator.models.containers import InitContainer, Sidecar
 from partisan_operator.models.emulator import EmulatorArguments
 from partisan_operator.models.names import LabelValue, OptionalObjectName, distinct, qualified_keys
@@ -155,10 +156,28 @@ def refused_annotations(annotations: Mapping[str, str], allowed: Iterable[str]) 
     ]
 
 
+_MOUNTED = (
+    "must name entries of spec.pods.volumes, or of spec.pods.volumeClaimTemplates except the"
+    " stateClaim: add the volume, or correct the name"
+)
+
 _MOUNTS_HAVE_VOLUMES = Rule(
-    mounts_have_volumes("self"),
-    "volumeMounts must name volumes of spec.pods.volumes: add the volume, or correct the name",
-    ".volumeMounts",
+    mounts_have_volumes("self"), f"volumeMounts {_MOUNTED}", ".volumeMounts"
+)
+
+_VOLUMES_DIFFER = Rule(
+    "!has(self.volumes) || !has(self.volumeClaimTemplates)"
+    " || !self.volumeClaimTemplates.exists(claim,"
+    " self.volumes.exists(volume, volume.name == claim.name))",
+    "volumeClaimTemplates and volumes have the same name: change one",
+    ".volumeClaimTemplates",
+)
+
+_STATE_HAS_CLAIM = Rule(
+    "!has(self.stateClaim) || self.stateClaim == '' || (has(self.volumeClaimTemplates)"
+    " && self.volumeClaimTemplates.exists(claim, claim.name == self.stateClaim))",
+    "stateClaim must name one of volumeClaimTemplates: add the claim, or correct the name",
+    ".stateClaim",
 )
 
 _ONE_MOUNT_PER_PATH = Rule(
@@ -173,8 +192,7 @@ def _others_mount_volumes(containers: str) -> Rule:
     return Rule(
         f"!has(self.{containers}) || self.{containers}.all(container,"
         f" {mounts_have_volumes('container')})",
-        f"volumeMounts of {containers} must name volumes of spec.pods.volumes: add the volume, or"
-        " correct the name",
+        f"volumeMounts of {containers} {_MOUNTED}",
         f".{containers}",
     )
 
@@ -197,6 +215,8 @@ class Pods(Resource):
             _others_mount_volumes("initContainers"),
             _others_mount_volumes("sidecars"),
             _NAMES_DIFFER,
+            _VOLUMES_DIFFER,
+            _STATE_HAS_CLAIM,
         )
     )
 
@@ -232,6 +252,18 @@ class Pods(Resource):
         tuple[NodeMount, ...], Field(max_length=16, json_schema_extra=keyed_by("mountPath"))
     ] = ()
     """Where the node's container mounts them."""
+
+    volume_claim_templates: VolumeClaims = ()
+    """Volumes of which each pod has its own, and which outlive it. They cannot change while the
+    cluster exists."""
+
+    state_claim: OptionalObjectName = ""
+    """The entry of `volumeClaimTemplates` in which nodes keep their state: a new pod continues as
+    the node that it replaces. Empty means memory, which ends with the pod. It cannot change while
+    the cluster exists."""
+
+    persistent_volume_claim_retention_policy: ClaimRetention = ClaimRetention()
+    """Retention of the claims when the cluster is scaled down or deleted."""
 
     config_files: Annotated[
         tuple[ConfigFiles, ...], Field(max_length=8, json_schema_extra=keyed_by("mountPath"))

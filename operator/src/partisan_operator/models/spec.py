@@ -18,6 +18,7 @@ from partisan_operator.models.base import (
     rules,
     unchanged,
 )
+from partisan_operator.models.claims import FIXED
 from partisan_operator.models.metrics import Metrics
 from partisan_operator.models.names import ImageReference, OptionalObjectName
 from partisan_operator.models.overlay import MAX_EDGES, Overlay
@@ -256,6 +257,7 @@ class PartisanClusterSpec(Resource):
                 " without it do not connect: delete and recreate the cluster",
                 ".security",
             ),
+            *FIXED,
         )
     )
 

@@ -17,6 +17,7 @@ OWN_VARIABLES = (
     "K8S_NODE_NAME",
     "K8S_ZONE",
     "ERL_FLAGS",
+    "PARTISAN_STATE",
 )
 """Variables that the operator sets. The node reads further ones, all named PARTISAN_..."""
 

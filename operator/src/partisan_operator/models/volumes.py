@@ -378,7 +378,7 @@ class VolumeMount(Resource):
     """Where a container mounts a volume."""
 
     name: PartName
-    """The name of a volume of `spec.pods.volumes`."""
+    """The name of an entry of `spec.pods.volumes` or `spec.pods.volumeClaimTemplates`."""
 
     mount_path: MountPath
     """The path in the container."""
@@ -400,11 +400,15 @@ VolumeMounts = Annotated[
 def mounts_have_volumes(container: str) -> str:
     """Return the CEL expression, over `spec.pods`, for a container mounting only its volumes.
 
-    So no other container mounts the operator's volumes, which hold the cluster's secrets.
+    So no other container mounts the operator's volumes, which hold the cluster's secrets, nor the
+    claim with the node's state, which has the console's socket.
     """
     return (
         f"!has({container}.volumeMounts) || {container}.volumeMounts.all(mount,"
-        " has(self.volumes) && self.volumes.exists(volume, volume.name == mount.name))"
+        " (has(self.volumes) && self.volumes.exists(volume, volume.name == mount.name))"
+        " || (has(self.volumeClaimTemplates)"
+        " && self.volumeClaimTemplates.exists(claim, claim.name == mount.name)"
+        " && !(has(self.stateClaim) && self.stateClaim == mount.name)))"
     )
 
 

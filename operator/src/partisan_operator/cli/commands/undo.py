@@ -86,6 +86,13 @@ _FIELDS: Mapping[str, Callable[[_Template], Any]] = {
 }
 """Fields of the spec that the template copies, and where."""
 
+_OUTSIDE_TEMPLATE = (
+    "volumeClaimTemplates",
+    "stateClaim",
+    "persistentVolumeClaimRetentionPolicy",
+)
+"""Fields of `spec.pods` of which a template says nothing: an undo leaves them alone."""
+
 
 def run_undo(context: Context, arguments: Namespace) -> int:
     """Restore the fields of the spec that the newest template changed."""
@@ -93,7 +100,9 @@ def run_undo(context: Context, arguments: Namespace) -> int:
     spec: Json = access.manifest_of(context, cluster.name)["spec"]
     newest, previous = _templates(context, cluster.name)
     fields = changed_fields(newest, previous)
-    patch = {"spec": {name: replacing(spec.get(name), value) for name, value in fields.items()}}
+    patch = {
+        "spec": {name: replacing(_copied(name, spec), value) for name, value in fields.items()}
+    }
     where = (context.namespace, access.RESOURCE, cluster.name)
     try:
         context.api.merge(*where, patch, dry_run=True)
@@ -131,6 +140,14 @@ def changed_fields(newest: _Template, previous: _Template) -> dict[str, Any]:
             " spec: helm rollback undoes that"
         )
     return fields
+
+
+def _copied(name: str, spec: Json) -> Any:
+    """Return the part of a live field that the template copies."""
+    live = spec.get(name)
+    if name != "pods" or live is None:
+        return live
+    return {key: value for key, value in live.items() if key not in _OUTSIDE_TEMPLATE}
 
 
 def replacing(live: Any, wanted: Any) -> Any:
