@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import shutil
 import signal
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -93,11 +94,13 @@ def build_release() -> Path:
     """
     otp.use()
     output = ROOT / "build" / "release"
+    release = output / "partisan_node"
+    # relx adds to a directory, and two versions of the runtime are not a release.
+    shutil.rmtree(release, ignore_errors=True)
     stream(
         ["bash", "-c", f"cd erlang_node && rebar3 as prod release --output-dir {output} >&2"],
         env={"TERM": "dumb"},
     )
-    release = output / "partisan_node"
     stream(["escript", "erlang_node/scripts/trim_release.escript", str(release)])
     return release
 
