@@ -124,11 +124,11 @@ class FakeApi:
             case "GET" if (plural := path.rpartition("/")[2]) in self.unlisted:
                 code, message = self.unlisted[plural]
                 return web.json_response({"message": message}, status=code)
-            case "GET" if path.rpartition("/namespaces/")[2].count("/") == 1:
+            case "GET" if _lists(path):
                 items = [
                     {key: value for key, value in item.items() if key not in ("kind", "apiVersion")}
                     for key, item in self.objects.items()
-                    if key.rpartition("/")[0] == path and _selected(request, item)
+                    if _holds(path, key) and _selected(request, item)
                 ]
                 return web.json_response({"items": items})
             case "POST" if path.endswith("reviews"):
@@ -174,6 +174,19 @@ class FakeApi:
 def _workload_of(body: Json) -> Json:
     found: Json = body["status"].get("workload") or {}
     return found
+
+
+def _lists(path: str) -> bool:
+    """Whether a path is that of a list: in one namespace, or of a named group in all of them."""
+    group, _, rest = path.rpartition("/namespaces/")
+    return rest.count("/") == 1 if group else path.startswith("/apis/") and path.count("/") == 4
+
+
+def _holds(path: str, key: str) -> bool:
+    """Whether the list at a path has the object with that key."""
+    collection = key.rpartition("/")[0]
+    group, _, rest = collection.partition("/namespaces/")
+    return path in (collection, f"{group}/{rest.rpartition('/')[2]}")
 
 
 def _selected(request: web.Request, item: Json) -> bool:

@@ -14,6 +14,7 @@ from partisan_operator.api import metrics
 from partisan_operator.console.hub import Hub
 from partisan_operator.console.viewer import Selection
 from partisan_operator.leader.lease import NAME
+from partisan_operator.schedule.fleet import unlimited
 from partisan_operator.scope import Scope
 from partisan_operator.settings import Settings
 from partisan_operator.status.audience import Audience
@@ -35,6 +36,7 @@ def scope(api: FakeApi, identity: str, audience: Audience | None = None) -> Scop
         api.client,
         nodes,  # type: ignore[arg-type]
         Settings(node_image="node:1"),
+        unlimited(),
         lease_namespace="op",
         identity=identity,
         audience=audience,

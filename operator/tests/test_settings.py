@@ -19,6 +19,7 @@ def test_an_empty_environment_gives_the_defaults() -> None:
 def test_all_variables() -> None:
     assert read(
         NODE_IMAGE="node:2",
+        MAX_ROLLING_CLUSTERS="3",
         WATCH_NAMESPACES="a, b,",
         INTERVAL="5s",
         ACTIVE_INTERVAL="500ms",
@@ -36,6 +37,7 @@ def test_all_variables() -> None:
         LOG_FORMAT="json",
     ) == Settings(
         node_image="node:2",
+        max_rolling_clusters=3,
         namespaces=("a", "b"),
         idle_period=5.0,
         active_period=0.5,
@@ -62,6 +64,7 @@ def test_all_variables() -> None:
         ("CONSOLE_PORT", "http"),
         ("SCRAPE_CONCURRENCY", "0"),
         ("NODES_MONITORED", "yes"),
+        ("MAX_ROLLING_CLUSTERS", "all"),
         ("LOG_LEVEL", "loud"),
         ("LOG_FORMAT", "xml"),
     ],

@@ -32,7 +32,7 @@ app.kubernetes.io/component: operator
 {{- end }}
 
 {{- define "partisan-operator.labels" -}}
-{{- if not (hasKey .Values "console") }}
+{{- if not (hasKey .Values "fleet") }}
 {{- fail "the values are those of an earlier version of this chart: upgrade with --reset-then-reuse-values, not with --reuse-values" }}
 {{- end }}
 {{- $own := include "partisan-operator.selectorLabels" . | fromYaml }}

@@ -32,6 +32,7 @@ from partisan_operator.console.server import serve as serve_page
 from partisan_operator.models.clock import utc_now
 from partisan_operator.models.cluster import KIND
 from partisan_operator.observe.scraper import Scraper
+from partisan_operator.schedule.fleet import Fleet, members_of
 from partisan_operator.scope import Scope
 from partisan_operator.settings import Settings
 from partisan_operator.web import serve
@@ -68,11 +69,15 @@ class Application:
         identity = f"{settings.pod_name or socket.gethostname()}_{uuid.uuid4().hex[:8]}"
         served = settings.namespaces or ("",)
         hubs = {} if settings.console_port is None else {key: Hub() for key in served}
+        fleet = Fleet(
+            members_of(Kube(client, Fence()), settings.namespaces), settings.max_rolling_clusters
+        )
         self._scopes = {
             namespace: Scope(
                 client,
                 scraper,
                 settings,
+                fleet,
                 lease_namespace=namespace or settings.lease_namespace,
                 identity=identity,
                 audience=hubs.get(namespace),

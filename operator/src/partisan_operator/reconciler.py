@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from partisan_operator.act.dissolution import Dissolution
 from partisan_operator.act.executor import Executor
@@ -14,6 +14,7 @@ from partisan_operator.api import metrics
 from partisan_operator.api.kube import Kube
 from partisan_operator.decide import reconcile
 from partisan_operator.decide.actions import Plan
+from partisan_operator.decide.fleet import followed_image, running_image
 from partisan_operator.decide.monitoring import missing_kind
 from partisan_operator.models import PartisanCluster
 from partisan_operator.models.problem import Problem
@@ -22,6 +23,7 @@ from partisan_operator.observe.observer import Observer
 from partisan_operator.observe.scraper import Scraper
 from partisan_operator.observe.traffic import aggregate, channel_names
 from partisan_operator.schedule.coverage import Coverage
+from partisan_operator.schedule.fleet import Fleet, unlimited
 from partisan_operator.schedule.limiter import ReconcileLimiter
 from partisan_operator.schedule.retries import Retries
 from partisan_operator.schedule.wakeups import Wakeups
@@ -45,6 +47,7 @@ class Tools:
     settings: Settings
     audience: Audience = field(default_factory=Audience)
     limiter: ReconcileLimiter = field(default_factory=ReconcileLimiter)
+    fleet: Fleet = field(default_factory=unlimited)
     clock: Callable[[], float] = time.monotonic
     """Measures how long failures and other states last, in seconds."""
 
@@ -90,6 +93,14 @@ class Reconciler:
             traffic=tools.audience.watches(cluster),
         )
         await self._dissolution.prepare(cluster, observation)
+        default = installation.node_image
+        running = running_image(cluster, observation, default)
+        hold = None
+        if running not in ("", default) and not cluster.spec.image:
+            hold = await tools.fleet.hold(cluster, default)
+        if hold is not None:
+            installation = replace(installation, node_image=running)
+            desired = reconcile.desired(cluster, installation)
         plan = reconcile.plan(cluster, desired, observation, installation)
         refused = await tools.executor.execute(cluster, plan)
         backoff = None if refused is None else self._retries.failed()
@@ -103,6 +114,8 @@ class Reconciler:
             plan=plan,
             ledger=self._ledger,
             problem=await self._problem(cluster, observation, plan, refused),
+            hold=hold,
+            default_image=followed_image(cluster, running, installation.node_image, default),
             channels=aggregate(
                 channel_names(cluster.spec),
                 {} if earlier is None else earlier.seen,

@@ -20,6 +20,7 @@ from partisan_operator.models.clock import utc_now
 from partisan_operator.observe.observer import Observer
 from partisan_operator.observe.scraper import Scraper
 from partisan_operator.reconciler import Tools
+from partisan_operator.schedule.fleet import Fleet
 from partisan_operator.settings import Settings
 from partisan_operator.status.audience import Audience
 from partisan_operator.supervisor import Supervisor
@@ -33,6 +34,7 @@ class Scope:
         client: ApiClient,
         scraper: Scraper,
         settings: Settings,
+        fleet: Fleet,
         *,
         lease_namespace: str,
         identity: str,
@@ -49,7 +51,7 @@ class Scope:
         self._known: set[tuple[str, str]] = set()
         self.audience = Audience() if audience is None else audience
         self._supervisor = Supervisor(
-            Tools(kube, observer, executor, scraper, settings, self.audience)
+            Tools(kube, observer, executor, scraper, settings, self.audience, fleet=fleet)
         )
         self._leadership = Leadership(
             Lease(kube, lease_namespace),

@@ -23,10 +23,15 @@ class Settings:
     """The operator's settings. Times are in seconds."""
 
     node_image: str = f"partisan/erlang-node:{__version__}"
-    """`NODE_IMAGE`: the image of clusters whose `spec.image` is empty. A change rolls them."""
+    """`NODE_IMAGE`: the image of clusters whose `spec.image` is empty. A change rolls them,
+    a few at a time."""
 
     namespaces: tuple[str, ...] = ()
     """`WATCH_NAMESPACES`: comma-separated; empty means all, which needs a ClusterRole."""
+
+    max_rolling_clusters: int = 1
+    """`MAX_ROLLING_CLUSTERS`: clusters that roll to a new default image at a time; 0: all of them,
+    and none that is degraded halts the others."""
 
     lease_namespace: str = "kube-system"
     """`LEASE_NAMESPACE`: namespace of the Lease that the operator of all namespaces holds while it
@@ -104,6 +109,9 @@ class Settings:
         return cls(
             node_image=read.text("NODE_IMAGE") or default.node_image,
             namespaces=read.names("WATCH_NAMESPACES", ()),
+            max_rolling_clusters=read.count(
+                "MAX_ROLLING_CLUSTERS", default.max_rolling_clusters, 0
+            ),
             lease_namespace=read.text("LEASE_NAMESPACE") or default.lease_namespace,
             idle_period=read.seconds("INTERVAL", default.idle_period),
             active_period=read.seconds("ACTIVE_INTERVAL", default.active_period),

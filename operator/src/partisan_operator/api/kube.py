@@ -44,6 +44,9 @@ class Query:
     metadata_only: bool = False
     """Whether metadata alone is needed."""
 
+    consistent: bool = False
+    """Whether the answer holds all writes so far, which may cost a read of etcd."""
+
 
 async def connect() -> ApiClient:
     """Return a connection with the pod's service account, else with the kubeconfig."""
@@ -102,11 +105,11 @@ class Kube:
         return frozenset(item["name"] for item in resources if "watch" in item.get("verbs", ()))
 
     async def find(self, kind: str, namespace: str, query: Query) -> list[Manifest]:
-        """Return the objects of a kind that a query matches.
+        """Return the objects of a kind that a query matches; of all namespaces if it is empty.
 
         They come from the API server's cache: recent enough for a loop, and without load on etcd.
         """
-        parameters = [("resourceVersion", "0")]
+        parameters = [] if query.consistent else [("resourceVersion", "0")]
         if query.labels:
             parameters.append(("labelSelector", query.labels))
         if query.fields:

@@ -58,9 +58,10 @@ class Requests:
         headers: dict[str, str] | None = None,
         body: Manifest | None = None,
     ) -> Manifest:
-        """Make one request about a kind. Raises `KubeError`."""
+        """Make one request about a kind; without a namespace, a list of all. Raises `KubeError`."""
         group, plural = _PATHS[kind]
-        parts = [*group.split("/"), "namespaces", namespace, plural, name, subresource]
+        place = ("namespaces", namespace) if namespace else ()
+        parts = [*group.split("/"), *place, plural, name, subresource]
         return await self.path(
             verb,
             f"{kind} {name}".rstrip(),

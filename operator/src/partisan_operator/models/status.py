@@ -45,6 +45,14 @@ class Rotation(StrEnum):
     RETIRING = "RetiringAuthority"
 
 
+class FleetRollout(StrEnum):
+    """How a cluster came to the operator's default image that its pods' template has."""
+
+    CREATED = "Created"
+    ROLLING = "Rolling"
+    ROLLED_OUT = "RolledOut"
+
+
 class ConditionType(StrEnum):
     """The conditions of every cluster, for `kubectl wait --for=condition=...`."""
 
@@ -227,6 +235,17 @@ class WorkloadStatus(Resource):
     each node, however long the run and however often the cluster is scaled."""
 
 
+class DefaultImageStatus(Resource):
+    """The operator's default image, as far as this cluster has followed it."""
+
+    image: Annotated[str, Field(max_length=512)]
+    """The image in the pods' template: the previous one while a newer default waits."""
+
+    rollout: FleetRollout
+    """Created: no change of the default image led to it; Rolling: pods are being replaced;
+    RolledOut: all nodes have run it in one overlay."""
+
+
 class ClusterCaStatus(Resource):
     """The cluster's own authority and the nodes' certificate."""
 
@@ -319,6 +338,9 @@ class PartisanClusterStatus(Resource):
 
     cluster_ca: ClusterCaStatus | None = None
     """The cluster's own authority; absent without spec.security.tls.clusterCa."""
+
+    default_image: DefaultImageStatus | None = None
+    """The operator's default image in the pods' template; absent with spec.image."""
 
     timings: Timings = Timings()
     """When the milestones were reached."""

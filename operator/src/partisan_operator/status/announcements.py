@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from partisan_operator.children.child import digest
+from partisan_operator.decide.fleet import HALTED, WAITING
 from partisan_operator.models import PartisanClusterStatus
 from partisan_operator.models.clock import seconds_between
 from partisan_operator.models.status import ConditionType, Rotation
 from partisan_operator.models.workload import AD_COUNTER
-from partisan_operator.status.conditions import ROLLING_OUT
+from partisan_operator.status.conditions import ROLLING_OUT, SETTLED
 
 
 @dataclass(frozen=True)
@@ -137,8 +138,16 @@ def _work(old: PartisanClusterStatus, new: PartisanClusterStatus) -> Iterator[An
     if rolling == (False, True):
         condition = new.condition(ConditionType.PROGRESSING)
         yield Announcement("Normal", "RolloutStarted", condition.message if condition else "")
-    elif rolling == (True, False) and _reason(new) == "Settled":
+    elif rolling == (True, False) and _reason(new) == SETTLED:
         yield Announcement("Normal", "RolloutFinished", f"All {new.updated} pods are up to date")
+    if _reason(new) in (WAITING, HALTED) and _reason(new) != _reason(old):
+        condition = new.condition(ConditionType.PROGRESSING)
+        yield Announcement(
+            "Warning" if _reason(new) == HALTED else "Normal",
+            _reason(new),
+            condition.message if condition else "",
+            recurs=True,
+        )
     if _turned(old, new, ConditionType.PAUSED, "True"):
         yield Announcement("Normal", "Paused", "spec.paused is true: nothing is changed")
     elif _turned(old, new, ConditionType.PAUSED, "False"):

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from partisan_operator.decide.fleet import Hold
 from partisan_operator.models.problem import Problem, Reason
 from partisan_operator.models.status import Condition, ConditionType, TriState
 from partisan_operator.observe.graph import OverlayGraph
 from partisan_operator.observe.running import RunningOverlay
 from partisan_operator.status.run import Verdict
+
+ALL_JOINED = "AllNodesJoined"
+"""Reason of `Ready` while it is True."""
+
+SETTLED = "Settled"
+"""Reason of `Progressing` when the cluster matches its spec."""
 
 RECONFIGURING = "Reconfiguring"
 """Reason of `Progressing` while running nodes change their overlay or its parameters."""
@@ -75,6 +82,9 @@ class Facts:
 
     rotating: str = ""
     """Progress of the replacement of the cluster's own authority; empty when there is none."""
+
+    hold: Hold | None = None
+    """Why the operator's default image is not followed yet."""
 
     @property
     def run_unknown(self) -> bool:
@@ -167,7 +177,7 @@ def _condition(
 
 def _ready(facts: Facts) -> _Claim:
     if facts.all_ready and facts.connected:
-        return _Claim("True", "AllNodesJoined", f"All {facts.wanted} nodes are in the overlay")
+        return _Claim("True", ALL_JOINED, f"All {facts.wanted} nodes are in the overlay")
     counts = (
         f"Of {facts.wanted} nodes {facts.exists} exist, {facts.ready} are ready and"
         f" {facts.joined} have joined"
@@ -203,7 +213,9 @@ def _progressing(facts: Facts) -> _Claim:
         return _Claim("True", ROTATING_AUTHORITY, facts.rotating)
     if facts.applying:
         return _Claim("True", APPLYING, _applying(facts))
-    return _Claim("False", "Settled", "The cluster matches its spec")
+    if facts.hold is not None:
+        return _Claim("False", facts.hold.reason, facts.hold.message)
+    return _Claim("False", SETTLED, "The cluster matches its spec")
 
 
 def _applying(facts: Facts) -> str:

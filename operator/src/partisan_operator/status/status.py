@@ -9,12 +9,16 @@ from partisan_operator.children import naming
 from partisan_operator.children.node_config import revision, run_id
 from partisan_operator.decide.actions import Plan
 from partisan_operator.decide.certificates import CertificatePlan
+from partisan_operator.decide.fleet import Hold
 from partisan_operator.models import PartisanCluster, PartisanClusterStatus, clock
 from partisan_operator.models.problem import Problem
 from partisan_operator.models.status import (
     ChannelStatus,
     ClusterCaStatus,
+    Condition,
     ConditionType,
+    DefaultImageStatus,
+    FleetRollout,
     OverlayStatus,
     Phase,
     Rotation,
@@ -29,7 +33,9 @@ from partisan_operator.observe.report import NodeReport
 from partisan_operator.observe.running import running_overlay
 from partisan_operator.status import run as workload
 from partisan_operator.status.conditions import (
+    ALL_JOINED,
     ROLLING_OUT,
+    SETTLED,
     Facts,
     conditions,
     conditions_after_failure,
@@ -51,6 +57,11 @@ class Findings:
     """Why the cluster is degraded."""
 
     channels: tuple[ChannelStatus, ...] = ()
+    hold: Hold | None = None
+    """Why the operator's default image is not followed yet."""
+
+    default_image: DefaultImageStatus | None = None
+    """The default image that the plan follows."""
 
 
 def status_of(cluster: PartisanCluster, findings: Findings) -> tuple[PartisanClusterStatus, Ledger]:
@@ -88,9 +99,11 @@ def status_of(cluster: PartisanCluster, findings: Findings) -> tuple[PartisanClu
         paused=spec.paused,
         certificate=plan.tls.waiting,
         rotating=_rotating(plan.tls, len(expected)),
+        hold=findings.hold,
     )
     in_force = not (facts.applying or facts.reconfiguring)
     kinds = {condition.type: condition for condition in earlier.conditions}
+    stated = conditions(facts, kinds, cluster.generation, clock.to_wire(now))
     status = PartisanClusterStatus(
         observed_generation=cluster.generation,
         observed_at=clock.to_wire(now),
@@ -121,7 +134,8 @@ def status_of(cluster: PartisanCluster, findings: Findings) -> tuple[PartisanClu
             ready=facts.all_ready and in_force,
             joined=facts.all_ready and facts.connected and in_force,
         ),
-        conditions=conditions(facts, kinds, cluster.generation, clock.to_wire(now)),
+        default_image=_default_image(findings.default_image, earlier, stated),
+        conditions=stated,
     )
     return status, ledger
 
@@ -213,6 +227,21 @@ def _rotating(tls: CertificatePlan, nodes: int) -> str:
     )
     waits = f"; {outlook.behind[0]} does not yet" if outlook.behind else ""
     return f"{max(0, nodes - len(outlook.behind))} of {nodes} nodes {aim}{waits}"
+
+
+def _default_image(
+    followed: DefaultImageStatus | None,
+    earlier: PartisanClusterStatus,
+    stated: tuple[Condition, ...],
+) -> DefaultImageStatus | None:
+    """Return the default image, rolled out once the cluster has settled with it."""
+    if followed is None or followed != earlier.default_image:
+        return followed
+    rolling = followed.rollout is FleetRollout.ROLLING
+    reasons = {condition.reason for condition in stated}
+    if rolling and {ALL_JOINED, SETTLED} <= reasons:
+        return followed.model_copy(update={"rollout": FleetRollout.ROLLED_OUT})
+    return followed
 
 
 def _was_rolling(status: PartisanClusterStatus) -> bool:

@@ -61,6 +61,6 @@ def progress(cluster: PartisanCluster) -> tuple[str, bool]:
     if degraded is not None and degraded.status == "True":
         return f"Stopped: {degraded.reason}: {degraded.message} ({counts})", False
     if progressing is not None and progressing.status == "False" and not cluster.spec.paused:
-        return f"Settled: {progressing.message} ({counts})", True
+        return f"{progressing.reason}: {progressing.message} ({counts})", True
     why = "Waiting" if progressing is None else f"{progressing.reason}: {progressing.message}"
     return f"{why} ({counts})", False
