@@ -5,12 +5,14 @@ They start in stages: those of one stage start together, once the previous stage
 
 from __future__ import annotations
 
+import sys
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from scale_tests.host.commands import ROOT
 from scale_tests.host.templates import filled
 from scale_tests.localkube import configs
 from scale_tests.localkube.nodes import Node, nodes
@@ -91,6 +93,8 @@ def _component(
         ports=settings.ports,
         pki=settings.certificates,
         pace=_pace(settings),
+        root=ROOT,
+        python=sys.executable,
         **programs,
     )
     # In the namespace of a further node there is no other program in the way of a listener.

@@ -87,7 +87,7 @@ def kubeconfig(settings: Settings, identity: str) -> str:
 
 
 def addons() -> dict[str, Any]:
-    """Objects to apply by their API paths: rights of components beyond their roles."""
+    """Objects to apply by their API paths: rights beyond components' roles, the StorageClass."""
     return tomllib.loads((TEMPLATES / "addons.toml").read_text())
 
 

@@ -136,6 +136,16 @@ class Settings:
         return self.run / "processes"
 
     @property
+    def volumes(self) -> Path:
+        """The directory of the persistent volumes, one directory each."""
+        return self.state / "volumes"
+
+    @property
+    def provisioner_socket(self) -> Path:
+        """The socket on which the provisioner of volumes accepts."""
+        return self.run / "provisioner.sock"
+
+    @property
     def kubeconfig(self) -> Path:
         """The administrator's kubeconfig, readable by root alone."""
         return self.state / "admin.kubeconfig"

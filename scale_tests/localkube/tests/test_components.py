@@ -36,7 +36,7 @@ def test_every_node_has_a_kubelet_a_proxy_and_a_runtime_in_its_network_and_contr
             assert tuple(component.argv[: len(node.entrance)]) == node.entrance
             assert Path(component.argv[len(node.entrance)]).name == name
             assert bool(component.tcp) == (node.first and name != "containerd")
-    assert len(BY_NAME) == len(ALL) == 8 + 2 * 3
+    assert len(BY_NAME) == len(ALL) == 9 + 2 * 3
 
 
 def test_a_kubelet_says_which_node_it_is_and_in_which_zone() -> None:
@@ -82,4 +82,4 @@ def test_the_digest_changes_with_the_command_line_and_with_the_files() -> None:
         "kubelet",
         "kube-scheduler",
     }
-    assert {name for name in before if before[name] == newer[name]} == {"containerd"}
+    assert {name for name in before if before[name] == newer[name]} == {"containerd", "provisioner"}

@@ -1,0 +1,157 @@
+"""The provisioner of the StorageClass `standard`: directories of this machine as volumes.
+
+A process of the cluster, which reads claims every second. A claim's directory is made once its
+first pod has a node, and removed after the claim. The nodes share the machine's file system, so any
+of them can mount it. The volumes are `local` ones: in these, unlike in `hostPath`, the kubelet
+gives the files to a pod's `fsGroup`.
+"""
+
+from __future__ import annotations
+
+import shutil
+import socket
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Protocol
+
+from scale_tests.localkube.api import ApiError, Client
+from scale_tests.localkube.settings import Settings
+
+NAME = "partisan.dev/localkube"
+"""The provisioner, as the StorageClass names it in `addons.toml`."""
+
+PERIOD = 1.0
+"""Seconds between two reads."""
+
+CLAIMS = "/api/v1/persistentvolumeclaims"
+VOLUMES = "/api/v1/persistentvolumes"
+
+_WANTED_FROM = "volume.kubernetes.io/storage-provisioner"
+_MADE_BY = "pv.kubernetes.io/provisioned-by"
+
+Json = dict[str, Any]
+
+
+class Api(Protocol):
+    """The requests that it makes. All raise ApiError."""
+
+    def get(self, path: str) -> Any:
+        """The JSON document at an API path."""
+
+    def apply(self, path: str, document: Json) -> None:
+        """Server-side apply of one object."""
+
+    def delete(self, path: str) -> None:
+        """Deletes an object."""
+
+
+class Provisioner:
+    """Volumes below one directory."""
+
+    def __init__(self, api: Api, directory: Path) -> None:
+        self._api = api
+        self._directory = directory
+        self._has_volumes = True
+
+    def step(self) -> None:
+        """Makes the volumes of claims that wait, removes those of claims that are gone.
+
+        Without claims and volumes it is one request. Raises ApiError.
+        """
+        waiting = list(unserved(self._api.get(CLAIMS)["items"]))
+        if not (waiting or self._has_volumes):
+            return
+        own = [item for item in self._api.get(VOLUMES)["items"] if _annotation(item, _MADE_BY)]
+        known = {item["metadata"]["name"] for item in own}
+        for claim in waiting:
+            if (name := volume_name(claim)) not in known:
+                self._make(name, claim)
+        for name in released(own):
+            shutil.rmtree(self._directory / name, ignore_errors=True)
+            self._api.delete(f"{VOLUMES}/{name}")
+            print(f"removed {name}", flush=True)
+        self._has_volumes = bool(own or waiting)
+
+    def _make(self, name: str, claim: Json) -> None:
+        path = self._directory / name
+        path.mkdir(parents=True, exist_ok=True)
+        # For pods of any user.
+        path.chmod(0o777)
+        self._api.apply(f"{VOLUMES}/{name}", volume(claim, path))
+        metadata = claim["metadata"]
+        print(f"made {name} for {metadata['namespace']}/{metadata['name']}", flush=True)
+
+
+def unserved(claims: Iterable[Json]) -> Iterator[Json]:
+    """The claims that wait for a volume of this provisioner."""
+    for claim in claims:
+        going = "deletionTimestamp" in claim["metadata"]
+        if _annotation(claim, _WANTED_FROM) and not going and not claim["spec"].get("volumeName"):
+            yield claim
+
+
+def released(volumes: Iterable[Json]) -> Iterator[str]:
+    """The names of volumes whose claims are gone."""
+    for item in volumes:
+        deleted = item["spec"]["persistentVolumeReclaimPolicy"] == "Delete"
+        if deleted and item.get("status", {}).get("phase") in ("Released", "Failed"):
+            yield item["metadata"]["name"]
+
+
+def volume_name(claim: Json) -> str:
+    """The name of a claim's volume, and of its directory."""
+    return f"pvc-{claim['metadata']['uid']}"
+
+
+def volume(claim: Json, path: Path) -> Json:
+    """The volume of a claim, in a directory; any node can mount it."""
+    metadata, spec = claim["metadata"], claim["spec"]
+    anywhere = {"key": "kubernetes.io/os", "operator": "In", "values": ["linux"]}
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": volume_name(claim), "annotations": {_MADE_BY: NAME}},
+        "spec": {
+            "capacity": {"storage": spec["resources"]["requests"]["storage"]},
+            "accessModes": spec["accessModes"],
+            "volumeMode": "Filesystem",
+            "storageClassName": spec["storageClassName"],
+            "persistentVolumeReclaimPolicy": "Delete",
+            "claimRef": {
+                "apiVersion": "v1",
+                "kind": "PersistentVolumeClaim",
+                **{key: metadata[key] for key in ("namespace", "name", "uid")},
+            },
+            "local": {"path": str(path)},
+            "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [anywhere]}]}},
+        },
+    }
+
+
+def _annotation(item: Json, key: str) -> bool:
+    """Whether an annotation names this provisioner."""
+    return (item["metadata"].get("annotations") or {}).get(key) == NAME
+
+
+def main() -> None:
+    """Serves the cluster of this machine; a connection to its socket shows that it runs."""
+    settings = Settings()
+    provisioner = Provisioner(Client(settings), settings.volumes)
+    settings.provisioner_socket.unlink(missing_ok=True)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(settings.provisioner_socket))
+        listener.listen()
+        listener.settimeout(PERIOD)
+        while True:
+            try:
+                provisioner.step()
+            except ApiError as error:
+                print(error, flush=True)
+            try:
+                listener.accept()[0].close()
+            except TimeoutError:
+                continue
+
+
+if __name__ == "__main__":
+    main()
