@@ -12,9 +12,12 @@ from partisan_operator.observe.pod_failures import (
     PodFailure,
     creation_failure,
     failure_of,
+    is_stuck,
+    mount_failure,
     tls_secret_failure,
 )
 from partisan_operator.status.diagnosis import explain, partition, silence
+from world import START
 
 
 def pod(phase: str = "Pending", **status: Any) -> dict[str, Any]:
@@ -222,3 +225,46 @@ def test_long_messages_are_cut() -> None:
     message = apply_failure("apply StatefulSet ads", "x" * 5000, transient=False).message
     assert len(message) < 600
     assert "..." in message
+
+
+SCHEDULED = {"type": "PodScheduled", "status": "True"}
+MISSING = 'MountVolume.SetUp failed for volume "settings" : configmap "app" not found'
+
+
+@pytest.mark.parametrize(
+    ("found", "stuck"),
+    [
+        (pod(conditions=[SCHEDULED | {"lastTransitionTime": "2025-12-31T23:59:30Z"}]), True),
+        (pod(conditions=[SCHEDULED | {"lastTransitionTime": "2025-12-31T23:59:31Z"}]), False),
+        (
+            pod("Running", conditions=[SCHEDULED | {"lastTransitionTime": "2025-01-01T00:00:00Z"}]),
+            False,
+        ),
+        (pod(conditions=[{"type": "PodScheduled", "status": "False"}]), False),
+        (pod(), False),
+    ],
+)
+def test_a_pod_has_time_to_prepare_its_volumes(found: dict[str, Any], stuck: bool) -> None:
+    assert is_stuck(found, START) is stuck
+
+
+def test_the_last_failed_mount_is_the_cause_of_a_pod_that_does_not_start() -> None:
+    stuck = PodFailure("ads-1", Reason.POD_NOT_STARTING, "its container has not started")
+    events = [
+        {"reason": "FailedMount", "lastTimestamp": "2026-01-01T00:01:00Z", "message": MISSING},
+        {"reason": "FailedMount", "lastTimestamp": "2026-01-01T00:00:00Z", "message": "earlier"},
+        {"reason": "Scheduled", "lastTimestamp": "2026-01-01T00:02:00Z", "message": "later"},
+    ]
+    found = mount_failure(stuck, events)
+    assert found == PodFailure("ads-1", Reason.MOUNT_FAILED, MISSING)
+    problem = explain([found], unready_pods=1, seeds=[], lasted=lambda _: 0.0)
+    assert problem is not None
+    assert 'configmap "app" not found' in problem.message
+    assert "change spec.pods" in problem.message
+
+
+def test_a_failed_mount_of_the_past_is_no_cause_of_another_failure() -> None:
+    crashing = PodFailure("ads-1", Reason.CRASH_LOOPING, "it crashed")
+    assert mount_failure(crashing, [{"reason": "FailedMount", "message": MISSING}]) is crashing
+    stuck = PodFailure("ads-1", Reason.POD_NOT_STARTING, "its container has not started")
+    assert mount_failure(stuck, [{"reason": "Scheduled", "message": "x"}]) is stuck

@@ -97,6 +97,28 @@ async def test_an_image_that_cannot_be_pulled_is_reported(rig: Rig) -> None:
     assert rig.events() == ["ImagePullFailed"]
 
 
+async def test_a_missing_volume_is_named(rig: Rig) -> None:
+    await rig.reconcile()
+    rig.bring_up_pods(ready=False)
+    scheduled = {
+        "type": "PodScheduled",
+        "status": "True",
+        "lastTransitionTime": "2025-12-31T00:00:00Z",
+    }
+    status = {"phase": "Pending", "conditions": [scheduled]}
+    rig.api.put(
+        f"/api/v1{NAMESPACE}/pods/ads-1",
+        {"metadata": {"name": "ads-1", "uid": "uid-1"}, "status": status},
+    )
+    message = 'MountVolume.SetUp failed for volume "settings" : configmap "app" not found'
+    event = {"metadata": {"name": "a"}, "reason": "FailedMount", "message": message}
+    rig.api.put(f"{EVENTS}/a", event)
+    await rig.reconcile()
+    degraded = rig.condition("Degraded")
+    assert degraded["reason"] == "MountFailed"
+    assert message in degraded["message"]
+
+
 async def test_a_problem_is_reported_although_the_last_operator_s_clock_was_ahead(rig: Rig) -> None:
     await rig.reconcile()
     rig.bring_up_pods(ready=False)

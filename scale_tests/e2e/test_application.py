@@ -83,3 +83,10 @@ def test_a_sidecar_that_does_not_start_is_named(new_subject: NewSubject) -> None
     subject = new_subject("lacking")
     subject.apply(manifest("lacking", 1, workload=None, pods={"sidecars": [sidecar]}))
     subject.wait_degraded("ImagePullFailed", "container absent", "Check its image in spec.pods")
+
+
+def test_a_config_map_that_pods_wait_for_is_named(new_subject: NewSubject) -> None:
+    files: Json = {"configMap": "no-such-settings", "mountPath": "/etc/ads"}
+    subject = new_subject("waiting")
+    subject.apply(manifest("waiting", 1, workload=None, pods={"configFiles": [files]}))
+    subject.wait_degraded("MountFailed", "no-such-settings", "change spec.pods")

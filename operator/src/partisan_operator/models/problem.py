@@ -27,6 +27,7 @@ class Reason(StrEnum):
     POD_REJECTED = "PodRejected"
     IMAGE_PULL_FAILED = "ImagePullFailed"
     CONTAINER_CONFIG_ERROR = "ContainerConfigError"
+    MOUNT_FAILED = "MountFailed"
     TLS_SECRET_UNUSABLE = "TlsSecretUnusable"
     CERT_MANAGER_UNAVAILABLE = "CertManagerUnavailable"
     CERTIFICATE_NOT_ISSUED = "CertificateNotIssued"

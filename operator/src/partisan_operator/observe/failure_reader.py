@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Set
+from collections.abc import Iterable, Mapping, Set
+from typing import Any
 
 from partisan_operator.api.kube import Kube, Query
 from partisan_operator.children import naming, tls_files
@@ -15,6 +16,8 @@ from partisan_operator.observe.pod_failures import (
     PodFailure,
     creation_failure,
     failure_of,
+    is_stuck,
+    mount_failure,
     tls_secret_failure,
 )
 
@@ -35,6 +38,8 @@ async def read_pod_failures(
     )
     found = [failure for pod in pods if pod is not None and (failure := failure_of(pod))]
     found = await _with_tls_secret(kube, cluster, found)
+    stuck = [pod for pod in pods if pod is not None and is_stuck(pod, observation.at)]
+    found = await _with_mount(kube, cluster, found, stuck)
     if None in pods:
         found += await _creation_failures(kube, cluster, frozenset(unready))
     return tuple(found)
@@ -55,6 +60,25 @@ async def _with_tls_secret(
         else entry
         for entry in failures
     ]
+
+
+async def _with_mount(
+    kube: Kube,
+    cluster: PartisanCluster,
+    failures: list[PodFailure],
+    stuck: Iterable[Mapping[str, Any]],
+) -> list[PodFailure]:
+    """Name the volume that the first stuck pod waits for, which its events alone do.
+
+    The others most likely wait for the same, and the API server searches all events for each.
+    """
+    waiting = {entry.pod for entry in failures if entry.reason is Reason.POD_NOT_STARTING}
+    first = next((pod for pod in stuck if pod["metadata"]["name"] in waiting), None)
+    if first is None:
+        return failures
+    name, uid = first["metadata"]["name"], first["metadata"]["uid"]
+    events = await kube.find("Event", cluster.namespace, Query(fields=f"involvedObject.uid={uid}"))
+    return [mount_failure(entry, events) if entry.pod == name else entry for entry in failures]
 
 
 async def _creation_failures(

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
+from partisan_operator.models.clock import parse
 from partisan_operator.models.containers import OWN_CONTAINER
 from partisan_operator.models.problem import Reason
 
@@ -23,6 +25,12 @@ _IMAGE_REASONS = frozenset(
 _CONFIG_REASONS = frozenset(
     {"CreateContainerConfigError", "CreateContainerError", "RunContainerError"}
 )
+
+
+_MOUNT_REASONS = frozenset({"FailedMount", "FailedAttachVolume"})
+
+PREPARATION = 30.0
+"""Seconds for which a pod may prepare its volumes and network before its events are read."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +114,34 @@ def tls_secret_failure(
     else:
         return failure
     return PodFailure(failure.pod, Reason.TLS_SECRET_UNUSABLE, detail)
+
+
+def is_stuck(pod: Mapping[str, Any], now: datetime) -> bool:
+    """Whether a pod has had a Kubernetes node for long, and no container of it has started."""
+    status = pod.get("status") or {}
+    since = next(
+        (
+            entry.get("lastTransitionTime")
+            for entry in status.get("conditions") or ()
+            if entry["type"] == "PodScheduled" and entry["status"] == "True"
+        ),
+        None,
+    )
+    if status.get("phase") != "Pending" or since is None:
+        return False
+    return (now - parse(since)).total_seconds() >= PREPARATION
+
+
+def mount_failure(failure: PodFailure, events: Iterable[Mapping[str, Any]]) -> PodFailure:
+    """Return the failure of a pod that does not start, or a volume as its cause.
+
+    `events` are the pod's; the last one counts.
+    """
+    found = [event for event in events if event.get("reason") in _MOUNT_REASONS]
+    if failure.reason is not Reason.POD_NOT_STARTING or not found:
+        return failure
+    last = max(found, key=lambda event: event.get("lastTimestamp") or "")
+    return PodFailure(failure.pod, Reason.MOUNT_FAILED, last["message"])
 
 
 def creation_failure(event: Mapping[str, Any]) -> PodFailure | None:
