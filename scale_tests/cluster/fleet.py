@@ -8,7 +8,7 @@ import secrets
 import shutil
 import signal
 import subprocess
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -154,15 +154,16 @@ class Fleet:
         self,
         done: Callable[[Views], bool],
         *,
+        progress: Callable[[Views], Hashable] = lambda views: tuple(sorted(views.items())),
         stall_seconds: float = STALL_SECONDS,
         period_seconds: float = 0.25,
     ) -> Views:
-        """The views once they are as wanted. Raises StalledError: they have stopped changing."""
+        """The views once they are as wanted. Raises StalledError: `progress` stays the same."""
         return wait_for(
             "the overlay",
             self.views,
             done,
-            progress=lambda views: tuple(sorted(views.items())),
+            progress=progress,
             stall_seconds=stall_seconds,
             period_seconds=period_seconds,
         )

@@ -22,9 +22,6 @@ STALL_SECONDS = 60.0
 SECONDS_PER_NODE = 0.5
 """Of start, formation and end, as estimated."""
 
-MOST_SECONDS_PER_NODE = 1.0
-"""Of formation: nodes that disconnect and reconnect one another for ever do not stall."""
-
 RESERVE_BYTES = 1_500_000_000
 """Memory of the machine that no cluster gets."""
 
@@ -94,6 +91,22 @@ SYSTEMS = (
     _ours("hiscamp"),
     System(name="ours", overlay="static", parameters=_ring),
 )
+
+
+class Best:
+    """The most links and the fewest parts so far: the progress of a cluster that forms.
+
+    Nodes that disconnect and reconnect one another for ever make none.
+    """
+
+    def __init__(self, nodes: int) -> None:
+        self._nodes, self._links, self._parts = nodes, 0, nodes
+
+    def __call__(self, views: Views) -> tuple[int, int]:
+        """The best, with these views. A node that does not answer is a part of its own."""
+        parts = len(components(views)) + self._nodes - len(views)
+        self._links, self._parts = max(self._links, links(views)), min(self._parts, parts)
+        return self._links, self._parts
 
 
 def next_size(done: Sequence[Cell], sizes: Sequence[int]) -> int | None:
@@ -176,18 +189,15 @@ def _observe(system: System, started: Fleet, cell: Cell, tick_seconds: float) ->
             cell["ended_by"] = "memory"
             return
         started.start(index)
-    latest = time.monotonic() + MOST_SECONDS_PER_NODE * nodes
     try:
-        views = started.await_views(
-            lambda views: system.is_whole(views, nodes) or time.monotonic() > latest,
+        started.await_views(
+            lambda views: system.is_whole(views, nodes),
+            progress=Best(nodes),
             stall_seconds=STALL_SECONDS,
             period_seconds=0.5,
         )
-        if system.is_whole(views, nodes):
-            cell |= {"formed": True, "formed_s": time.monotonic() - began, "held": True}
-            _hold(system, started, cell, tick_seconds)
-        else:
-            cell["ended_by"] = "not formed, connections come and go"
+        cell |= {"formed": True, "formed_s": time.monotonic() - began, "held": True}
+        _hold(system, started, cell, tick_seconds)
     except StalledError:
         # The last step that memory allows is slower than any other.
         short = procfs.memory_available() < RESERVE_BYTES

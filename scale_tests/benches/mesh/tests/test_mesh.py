@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from scale_tests.benches.mesh import cli, report
-from scale_tests.benches.mesh.systems import SYSTEMS, Cell, command, next_size, remaining
+from scale_tests.benches.mesh.systems import SYSTEMS, Best, Cell, command, next_size, remaining
 
 MESH, LOWER = SYSTEMS[0], SYSTEMS[1]
 
@@ -87,3 +87,12 @@ def test_a_multiple_needs_a_limit_of_the_other_system(theirs: list[Cell], ok: bo
     assert [check.ok for check in report.checks([cell(1024), *theirs])] == [ok]
     [table] = report.tables(theirs).values()
     assert len(table.rows) == len(theirs)
+
+
+def test_links_that_come_and_go_are_no_progress() -> None:
+    best = Best(3)
+    pair = {"a": frozenset("b"), "b": frozenset("a")}
+    apart = {name: frozenset[str]() for name in "abc"}
+    whole = {"a": frozenset("b"), "b": frozenset("ac"), "c": frozenset("b")}
+    found = [best(views) for views in (apart, pair, apart, pair, whole, pair)]
+    assert found == [(0, 3), (1, 2), (1, 2), (1, 2), (2, 1), (2, 1)]
