@@ -30,12 +30,14 @@ serve(Socket) ->
     ok = inet:setopts(Socket, [{active, once}, {exit_on_close, false}]),
     loop(#{socket => Socket, shell => Shell, input => "", ended => false, reads => []}).
 
-%% @private Collects a line, as the I/O protocol requires.
--spec until_newline(string(), string(), term()) -> {done, string(), string()} | {more, string()}.
+%% @private Collects a line, as the I/O protocol requires. A module on one line comes in hundreds of
+%% parts: they are joined once, and the last comes first until then.
+-spec until_newline([string()], string(), term()) ->
+    {done, string(), string()} | {more, [string()]}.
 until_newline(Before, Typed, _) ->
     case lists:splitwith(fun(Character) -> Character =/= $\n end, Typed) of
-        {Line, [$\n | Rest]} -> {done, Before ++ Line ++ "\n", Rest};
-        {Line, ""} -> {more, Before ++ Line}
+        {Line, [$\n | Rest]} -> {done, lists:append(lists:reverse(Before, [Line, "\n"])), Rest};
+        {Line, ""} -> {more, [Line | Before]}
     end.
 
 %% Internals.
