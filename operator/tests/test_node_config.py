@@ -47,6 +47,13 @@ def test_node_config() -> None:
     )
 
 
+def test_development_is_in_the_node_config_only_where_it_is_on() -> None:
+    off, on = cluster({}), cluster({"development": True})
+    assert "development" not in render_config(off)
+    assert "\n  development => true" in render_config(on)
+    assert restart_hash(on) != restart_hash(off) == restart_hash(cluster({"development": False}))
+
+
 @pytest.mark.parametrize(
     ("channel", "text"),
     [

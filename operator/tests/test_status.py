@@ -328,6 +328,19 @@ def test_a_changed_status_is_written() -> None:
     assert worth_writing(status(after(cluster(), first), world.observe()), first)
 
 
+def test_a_cluster_for_development_says_so() -> None:
+    observation = settled({}).observe()
+    usual = status(cluster({}), observation)
+    assert usual.condition(ConditionType.DEVELOPMENT) is None
+    developing = status(cluster({"development": True}), observation)
+    assert reason(developing, ConditionType.DEVELOPMENT) == ("True", "HotCodeLoading")
+    (event,) = [a for a in announcements(usual, developing) if a.reason == "HotCodeLoading"]
+    assert event.type == "Warning"
+    assert "not for production" in event.message
+    reasons = [a.reason for a in announcements(developing, developing)]
+    assert "HotCodeLoading" not in reasons + [a.reason for a in announcements(developing, usual)]
+
+
 def test_each_thing_is_announced_once() -> None:
     observation = settled({}).observe()
     wanted = cluster()

@@ -20,8 +20,9 @@
 -spec start(application:start_type(), term()) -> {ok, pid(), node_config:t()} | {error, term()}.
 start(_Type, _Arguments) ->
     case node_config:load(fun os:getenv/1) of
-        {ok, #{name := Name} = Read, Warnings} ->
+        {ok, #{name := Name, development := Development} = Read, Warnings} ->
             ok = node_log:install(Name),
+            ok = node_code:permit(Development),
             _ = [?LOG_WARNING(#{event => configuration, text => Text}) || Text <- Warnings],
             Socket = listen(Read),
             ok = use_storage(Read),

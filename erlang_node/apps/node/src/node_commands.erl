@@ -25,6 +25,11 @@ answer(["processes", Order, Count, Milliseconds]) when
     node_processes:top(
         list_to_existing_atom(Order), list_to_integer(Count), list_to_integer(Milliseconds)
     );
+answer(["load", Module]) ->
+    case node_code:load(base64:decode(Module)) of
+        {ok, Outcome} -> Outcome;
+        {error, Text} -> failed(Text)
+    end;
 answer([Command | _]) ->
     failed(["this node has no command ", Command, " of this form"]).
 

@@ -34,6 +34,8 @@
     run := binary(),
     workload := none | {module(), workload:options()},
     revision := binary(),
+    % Whether modules of the running node may be replaced.
+    development := boolean(),
     context := node_overlay:context()
 }.
 
@@ -193,6 +195,7 @@ settings(Environment, Settings) ->
         run => get(run, Settings),
         workload => workload(get(workload, Settings), Common),
         revision => get(revision, Settings),
+        development => optional(development, false, Settings),
         context => Context
     }.
 

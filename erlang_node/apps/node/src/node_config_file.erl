@@ -122,6 +122,7 @@ keys() ->
         reachable => {fun(Value) -> Value =:= applications orelse is_list(Value) end,
             "applications, or a list of names and of {Name, messages}"},
         remote_execution => {fun are_atoms/1, "a list of modules"},
+        development => {fun is_boolean/1, "true or false"},
         revision => {fun is_binary/1, "a binary that differs after each change"}
     }.
 

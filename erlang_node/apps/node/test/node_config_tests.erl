@@ -24,6 +24,9 @@ good(Dir) ->
     #{partisan := Partisan, workload := {adcounter, Options}} = Config,
     ?assertMatch(#{name := <<"ads-1">>, http_port := 8080, partisan := #{token := ?TOKEN}}, Config),
     ?assertMatch(#{heartbeat_interval := 5000}, Partisan),
+    ?assertMatch(#{development := false}, Config),
+    {ok, Developed, []} = load(Dir, (settings())#{development => true}),
+    ?assertMatch(#{development := true}, Developed),
     {ok, Calm, []} = load(Dir, (settings())#{heartbeat_interval => 20000}),
     ?assertMatch(#{partisan := #{heartbeat_interval := 20000}}, Calm),
     ?assertMatch(

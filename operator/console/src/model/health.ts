@@ -3,7 +3,7 @@
 import type { Condition, Summary } from "./document.ts";
 
 /** Conditions that are good when they are not True. */
-const BAD_WHEN_TRUE = ["Degraded", "Paused"];
+const BAD_WHEN_TRUE = ["Degraded", "Paused", "Development"];
 
 /** Conditions that are neither good nor bad. */
 const NEUTRAL = ["Progressing", "WorkloadConverged"];

@@ -55,6 +55,7 @@ def node_config(cluster: PartisanCluster) -> dict[Atom, Term]:
         Atom("workload"): _workload(spec.workload),
         Atom("run"): run_id(spec.workload),
         **({} if tls is None else {Atom("tls"): tls}),
+        **({Atom("development"): True} if spec.development else {}),
     }
 
 

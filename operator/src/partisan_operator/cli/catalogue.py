@@ -12,6 +12,7 @@ from partisan_operator.cli.access import Context
 from partisan_operator.cli.commands import (
     attach,
     describe,
+    dev,
     graph,
     logs,
     must_gather,
@@ -283,6 +284,38 @@ COMMANDS = (
         "One node, as Kubernetes and the node itself report it",
         ("describe node ads-3",),
         (_NODE,),
+    ),
+    Command(
+        ("dev",),
+        dev.run,
+        "Compile an application and replace its changed modules in the running nodes, or its image",
+        (
+            "dev ads",
+            "dev ads ../ads --watch",
+            "dev ads --build make --beams ebin/*.beam",
+            "dev ads --image registry.example.com/team/ads",
+        ),
+        (
+            _NAME,
+            _argument(
+                "directory",
+                metavar="DIRECTORY",
+                nargs="?",
+                type=Path,
+                default=Path(),
+                help="the application's; default: the present one",
+            ),
+            _argument("--watch", action="store_true", help="again after each change of a source"),
+            _argument("--build", default="", help="default: rebar3 compile, or mix compile"),
+            _argument("--beams", default="", help="pattern of the files of the compiled modules"),
+            _argument(
+                "--image",
+                default="",
+                metavar="REPOSITORY",
+                help="build an image of this name and replace the pods, with any cluster",
+            ),
+            _argument("--load", default="", help="makes {image} available; default: docker push"),
+        ),
     ),
     Command(
         ("attach",),

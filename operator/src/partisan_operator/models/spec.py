@@ -313,6 +313,10 @@ class PartisanClusterSpec(Resource):
     paused: bool = False
     """While true, the operator observes and reports, but changes nothing."""
 
+    development: bool = False
+    """Let `kubectl partisan dev` replace modules in the running nodes: for development, never in
+    production. A change replaces the pods."""
+
     security: Security = Security()
     """How nodes authenticate each other."""
 

@@ -62,6 +62,8 @@ class ConditionType(StrEnum):
     WORKLOAD_CONVERGED = "WorkloadConverged"
     DEGRADED = "Degraded"
     PAUSED = "Paused"
+    DEVELOPMENT = "Development"
+    """Only of a cluster with `spec.development`."""
 
 
 class Condition(Resource):

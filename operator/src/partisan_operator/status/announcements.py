@@ -47,6 +47,7 @@ def announcements(
         *_certificates(old, new),
         *_health(old, new),
         *_work(old, new),
+        *_development(old, new),
     )
 
 
@@ -152,6 +153,12 @@ def _work(old: PartisanClusterStatus, new: PartisanClusterStatus) -> Iterator[An
         yield Announcement("Normal", "Paused", "spec.paused is true: nothing is changed")
     elif _turned(old, new, ConditionType.PAUSED, "False"):
         yield Announcement("Normal", "Resumed", "spec.paused is false")
+
+
+def _development(old: PartisanClusterStatus, new: PartisanClusterStatus) -> Iterator[Announcement]:
+    condition = new.condition(ConditionType.DEVELOPMENT)
+    if condition is not None and old.condition(ConditionType.DEVELOPMENT) is None:
+        yield Announcement("Warning", condition.reason, condition.message)
 
 
 def _reason(status: PartisanClusterStatus) -> str:

@@ -80,6 +80,9 @@ class Facts:
     changed: tuple[str, ...] = ()
     """Names of the objects that have just been changed."""
 
+    development: bool = False
+    """Whether modules of the nodes may be replaced."""
+
     rotating: str = ""
     """Progress of the replacement of the cluster's own authority; empty when there is none."""
 
@@ -119,6 +122,14 @@ class _Claim:
     message: str
 
 
+_DEVELOPMENT = _Claim(
+    "True",
+    "HotCodeLoading",
+    "spec.development is true: modules of running nodes may be replaced, which is not for"
+    " production",
+)
+
+
 def conditions(
     facts: Facts, earlier: dict[ConditionType, Condition], generation: int, now: str
 ) -> tuple[Condition, ...]:
@@ -131,6 +142,8 @@ def conditions(
         ConditionType.DEGRADED: _degraded(facts),
         ConditionType.PAUSED: _paused(facts),
     }
+    if facts.development:
+        claims[ConditionType.DEVELOPMENT] = _DEVELOPMENT
     return _stated(claims, earlier, generation, now)
 
 

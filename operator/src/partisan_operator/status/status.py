@@ -97,6 +97,7 @@ def status_of(cluster: PartisanCluster, findings: Findings) -> tuple[PartisanClu
         discrepancy=_discrepancy(run),
         problem=findings.problem,
         paused=spec.paused,
+        development=spec.development,
         certificate=plan.tls.waiting,
         rotating=_rotating(plan.tls, len(expected)),
         hold=findings.hold,
