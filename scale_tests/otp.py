@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import sys
 import tarfile
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
 from images.builder import bases
 from images.builder.catalogue import IMAGE_OTP, OTP_SUITES, erlang_builder
 from images.builder.tools import ImageError, run
+from scale_tests.host import files
 from scale_tests.host.commands import ROOT, CommandError, capture
 
 RUNTIME = ROOT / "erlang_node"
@@ -64,21 +63,11 @@ def ensure(release: str) -> Path:
     """
     base = erlang_builder(release)
     target = ROOT / "build" / "otp" / f"{release}-{bases.fingerprint(base)}"
-    if target.exists():
-        return target
-    archive = bases.ensure_root_file_system(base)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    partial = Path(tempfile.mkdtemp(dir=target.parent))
-    try:
-        with tarfile.open(archive) as tar:
+    if not target.exists():
+        archive = bases.ensure_root_file_system(base)
+        with files.made(target) as partial, tarfile.open(archive) as tar:
             tar.extractall(partial, members=_wanted(tar), filter="tar")
-        settle(partial, target)
-        # The directory of a temporary file is its owner's alone.
-        partial.chmod(0o755)
-        if not target.exists():
-            partial.rename(target)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
+            settle(partial, target)
     return target
 
 

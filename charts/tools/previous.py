@@ -6,11 +6,9 @@ REVISION` takes it from git when Chart.yaml gets the next version.
 
 from __future__ import annotations
 
-import contextlib
 import gzip
 import hashlib
 import io
-import shutil
 import sys
 import tarfile
 import tempfile
@@ -21,6 +19,7 @@ import yaml
 
 from charts.tools.values import ChartError
 from scale_tests.cluster.operator import CHART, tool
+from scale_tests.host import files
 from scale_tests.host.commands import ROOT, CommandError, capture, relative
 
 ARCHIVE = Path(__file__).with_name("previous.tgz")
@@ -40,14 +39,8 @@ def unpacked() -> str:
     content = ARCHIVE.read_bytes()
     target = ROOT / "build" / "previous-chart" / hashlib.sha256(content).hexdigest()[:12]
     if not target.exists():
-        target.parent.mkdir(parents=True, exist_ok=True)
-        # Tests run in several processes, which share the directory of the first one.
-        partial = Path(tempfile.mkdtemp(dir=target.parent))
-        with tarfile.open(fileobj=io.BytesIO(content)) as tar:
+        with files.made(target) as partial, tarfile.open(fileobj=io.BytesIO(content)) as tar:
             tar.extractall(partial, filter="data")
-        with contextlib.suppress(OSError):
-            partial.rename(target)
-        shutil.rmtree(partial, ignore_errors=True)
     return str((target / Path(CHART).name).relative_to(ROOT))
 
 

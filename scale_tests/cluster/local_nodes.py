@@ -16,7 +16,7 @@ def processes(namespace: str) -> dict[str, int]:
     """The Erlang machine of each pod of a namespace, by its name: its process. Needs to be root."""
     found: dict[str, int] = {}
     for pid in procfs.named("beam.smp"):
-        with suppress(FileNotFoundError, ProcessLookupError):  # It has ended in between.
+        with suppress(*procfs.ENDED):
             environment = procfs.environment(pid)
             if environment.get("POD_NAMESPACE") == namespace:
                 found[environment["POD_NAME"]] = pid
@@ -51,7 +51,7 @@ def _footprint(pod: str, pid: int) -> Footprint | None:
     try:
         memory = procfs.memory(pid)
         cpu_seconds = procfs.cpu_seconds(pid)
-    except (FileNotFoundError, ProcessLookupError):
+    except procfs.ENDED:
         return None  # It has ended in between.
     return Footprint(
         pod=pod,

@@ -1,8 +1,10 @@
-"""Files that are written in one step, and files that are locks."""
+"""Files and directories that are written in one step, and files that are locks."""
 
 from __future__ import annotations
 
 import fcntl
+import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +20,26 @@ def locked(path: Path, *, shared: bool = False) -> Iterator[None]:
     with path.open("w") as handle:
         fcntl.flock(handle, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
         yield
+
+
+@contextmanager
+def made(target: Path) -> Iterator[Path]:
+    """A new directory, which becomes `target` when the block ends; an error leaves nothing.
+
+    One that another process has put there meanwhile stays.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    partial = Path(tempfile.mkdtemp(prefix=".partial-", dir=target.parent))
+    try:
+        yield partial
+        # The directory of a temporary file is its owner's alone.
+        partial.chmod(0o755)
+        partial.rename(target)
+    except OSError:
+        if not target.is_dir():
+            raise
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
 
 
 def replace(path: Path, text: str, *, mode: int = 0o644) -> None:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
 PROC = Path("/proc")
+
+ENDED = (FileNotFoundError, ProcessLookupError)
+"""Errors of a process that has ended in between."""
 
 _IDLE, _WAITING_FOR_DISKS = 3, 4
 _STATE, _PARENT, _USER_TICKS, _SYSTEM_TICKS, _STARTED_TICKS = 0, 1, 11, 12, 19
@@ -18,46 +23,37 @@ def started(pid: int) -> int | None:
     """The start of a process, in ticks since boot; None if it has ended, reaped or not."""
     try:
         fields = _stat(pid)
-    except (FileNotFoundError, ProcessLookupError):
+    except ENDED:
         return None
     return None if fields[_STATE] in "ZX" else int(fields[_STARTED_TICKS])
 
 
 def children(pid: int) -> list[int]:
     """The processes that a process has started and that have not been reaped."""
-    found = []
-    for directory in PROC.glob("[0-9]*"):
-        try:
-            parent = int(_stat(int(directory.name))[_PARENT])
-        except (FileNotFoundError, ProcessLookupError):
-            continue  # It has ended in between.
-        if parent == pid:
-            found.append(int(directory.name))
-    return found
+    return _processes(lambda own: int(_stat(own)[_PARENT]) == pid)
 
 
 def named(program: str) -> list[int]:
     """The processes that run a program whose name begins so, as far as names are kept."""
-    found = []
-    for directory in PROC.glob("[0-9]*"):
-        with suppress(FileNotFoundError, ProcessLookupError):  # It has ended in between.
-            if (directory / "comm").read_text().startswith(program):
-                found.append(int(directory.name))
-    return found
+    return _processes(lambda pid: (PROC / str(pid) / "comm").read_text().startswith(program))
 
 
-def cpu_seconds(pid: int) -> float:
+def send(number: signal.Signals, pids: Iterable[int]) -> None:
+    """Sends a signal to processes; nothing happens to those that have ended."""
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            os.kill(pid, number)
+
+
+def cpu_seconds(pid: int, kinds: tuple[int, int] = (_USER_TICKS, _SYSTEM_TICKS)) -> float:
     """The processor time of a process since its start. Raises as `memory`."""
     fields = _stat(pid)
-    ticks = int(fields[_USER_TICKS]) + int(fields[_SYSTEM_TICKS])
-    return ticks / os.sysconf("SC_CLK_TCK")
+    return sum(int(fields[kind]) for kind in kinds) / os.sysconf("SC_CLK_TCK")
 
 
 def children_cpu_seconds(pid: int) -> float:
     """The processor time of a process's children that were waited for. Raises as `memory`."""
-    fields = _stat(pid)
-    ticks = int(fields[_CHILDREN_USER_TICKS]) + int(fields[_CHILDREN_SYSTEM_TICKS])
-    return ticks / os.sysconf("SC_CLK_TCK")
+    return cpu_seconds(pid, (_CHILDREN_USER_TICKS, _CHILDREN_SYSTEM_TICKS))
 
 
 def memory(pid: int) -> dict[str, int]:
@@ -94,6 +90,15 @@ def memory_used() -> tuple[int, int]:
 def memory_available() -> int:
     """Bytes of the machine's memory that can be had without swapping."""
     return _memory()["MemAvailable"]
+
+
+def _processes(wanted: Callable[[int], bool]) -> list[int]:
+    """The wanted processes of this machine, without those that end in between."""
+    found = []
+    for pid in [int(directory.name) for directory in PROC.glob("[0-9]*")]:
+        with suppress(*ENDED):
+            found += [pid] if wanted(pid) else []
+    return found
 
 
 def _memory() -> dict[str, int]:

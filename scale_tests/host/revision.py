@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
 import tarfile
-import tempfile
 from pathlib import Path
 
+from scale_tests.host import files
 from scale_tests.host.commands import CommandError, capture
 
 
@@ -30,17 +29,11 @@ def unpack(commit_: str, directory: Path) -> Path:
     Raises CommandError.
     """
     target = directory / commit_
-    if target.exists():
-        return target
-    directory.mkdir(parents=True, exist_ok=True)
-    partial = Path(tempfile.mkdtemp(dir=directory))
-    try:
-        archive = partial / "source.tar"
-        capture(["git", "archive", f"--output={archive}", commit_])
-        with tarfile.open(archive) as tar:
-            tar.extractall(partial, filter="data")
-        archive.unlink()
-        partial.rename(target)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
+    if not target.exists():
+        with files.made(target) as partial:
+            archive = partial / "source.tar"
+            capture(["git", "archive", f"--output={archive}", commit_])
+            with tarfile.open(archive) as tar:
+                tar.extractall(partial, filter="data")
+            archive.unlink()
     return target

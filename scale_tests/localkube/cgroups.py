@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from scale_tests.host import procfs
 from scale_tests.localkube import waiting
 
 COMPONENTS = "components"
@@ -91,11 +92,11 @@ def kill_all(group: str, *, first: Iterable[int] = ()) -> None:
 
     Raises waiting.TimedOutError, which names the processes that do not end.
     """
-    _signal(first, signal.SIGKILL)
+    procfs.send(signal.SIGKILL, first)
 
     def remaining() -> str:
         pids = members(group)
-        _signal(pids, signal.SIGKILL)
+        procfs.send(signal.SIGKILL, pids)
         return f"processes {sorted(pids)} still run" if pids else ""
 
     waiting.until_none(remaining, seconds=300)
@@ -105,13 +106,13 @@ def freeze(group: str) -> None:
     """Stops every process of a node, and those that they start in between."""
     stopped: set[int] = set()
     while running := members(group) - stopped:
-        _signal(running, signal.SIGSTOP)
+        procfs.send(signal.SIGSTOP, running)
         stopped |= running
 
 
 def thaw(group: str) -> None:
     """Resumes every process of a node; running ones are not affected."""
-    _signal(members(group), signal.SIGCONT)
+    procfs.send(signal.SIGCONT, members(group))
 
 
 def remove(group: str) -> None:
@@ -130,11 +131,3 @@ def remove(group: str) -> None:
         return ""
 
     waiting.until_none(remaining, seconds=100)
-
-
-def _signal(pids: Iterable[int], number: signal.Signals) -> None:
-    for pid in pids:
-        try:
-            os.kill(pid, number)
-        except ProcessLookupError:
-            continue

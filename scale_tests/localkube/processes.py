@@ -128,9 +128,5 @@ def _environment() -> dict[str, str]:
 
 
 def _signal(record: Record, number: signal.Signals) -> None:
-    if not record.alive:
-        return
-    try:
-        os.kill(record.pid, number)
-    except ProcessLookupError:
-        return  # it ended by itself in between
+    if record.alive:
+        procfs.send(number, [record.pid])

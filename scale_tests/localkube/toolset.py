@@ -74,17 +74,10 @@ class Toolset:
             raise BuildError("Go is missing: install Go 1.26 or newer (https://go.dev/doc/install)")
         print(f"Building {', '.join(self.programs)} into {target}", flush=True)
         costs = self._costs()
-        partial = Path(tempfile.mkdtemp(prefix=".partial-", dir=target.parent))
-        try:
+        with files.made(target) as partial:
             self._compile(partial, costs)
             for name, package in self.programs.items():
-                made = partial / default_name(package)
-                if made.name != name:
-                    made.rename(partial / name)
-            partial.chmod(0o755)
-            partial.rename(target)
-        finally:
-            shutil.rmtree(partial, ignore_errors=True)
+                (partial / default_name(package)).rename(partial / name)
 
     def _compile(self, output: Path, costs: Mapping[str, int]) -> None:
         """Runs `go build`, which names each package on standard error when it is done with it."""

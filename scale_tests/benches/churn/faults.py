@@ -7,7 +7,6 @@ deleted without grace, which leaves them a second to shut down, and the network 
 from __future__ import annotations
 
 import math
-import os
 import random
 import signal
 from collections.abc import Callable, Iterator
@@ -18,6 +17,7 @@ from scale_tests.cluster.kube import Cluster, core
 from scale_tests.cluster.local_nodes import processes
 from scale_tests.cluster.partisan import read_addresses
 from scale_tests.cluster.wait import repeating
+from scale_tests.host import procfs
 from scale_tests.localkube import partition
 
 POD_NAME_LABEL = "statefulset.kubernetes.io/pod-name"
@@ -54,7 +54,7 @@ class Faults:
         """
         running = processes(self._namespace) if self._environment.local else {}
         doomed = [running[victim] for victim in victims if victim in running]
-        _signal(doomed, signal.SIGSTOP)
+        procfs.send(signal.SIGSTOP, doomed)
         try:
             self._cluster.delete(
                 core(self._namespace, "pods"),
@@ -62,7 +62,7 @@ class Faults:
                 gracePeriodSeconds="0",
             )
         finally:
-            _signal(doomed, signal.SIGKILL)
+            procfs.send(signal.SIGKILL, doomed)
 
     @contextmanager
     def churn(
@@ -114,11 +114,3 @@ class Faults:
 
     def _addresses(self) -> dict[str, str]:
         return read_addresses(self._cluster, self._namespace, self._name)
-
-
-def _signal(pids: list[int], number: signal.Signals) -> None:
-    for pid in pids:
-        try:
-            os.kill(pid, number)
-        except ProcessLookupError:
-            continue  # It was quicker.

@@ -151,7 +151,7 @@ def _watch(nodes: Fleet, run: Run, say: Callable[[str], None]) -> tuple[list[dic
     while True:
         try:
             sample = _sample(nodes, run, time.monotonic() - began)
-        except (FileNotFoundError, ProcessLookupError):
+        except procfs.ENDED:
             if not samples or not _killed(nodes, run):
                 raise
             say(f"{run.title}: the kernel has killed a server: ended")

@@ -65,7 +65,7 @@ class Meter:
         """Of each node that runs, by its pod's name."""
         found = {}
         for pod, pid in processes(NAMESPACE).items():
-            with suppress(FileNotFoundError, ProcessLookupError):
+            with suppress(*procfs.ENDED):
                 found[pod] = procfs.cpu_seconds(pid)
         return found
 

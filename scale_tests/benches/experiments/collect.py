@@ -156,7 +156,7 @@ def between(before: Mapping[str, Usage], after: Mapping[str, Usage]) -> tuple[Co
 def _usage(pids: Iterable[int]) -> Usage:
     cpu_seconds, memory_bytes = 0.0, 0
     for pid in pids:
-        with suppress(FileNotFoundError, ProcessLookupError):  # It has ended in between.
+        with suppress(*procfs.ENDED):
             memory = procfs.memory(pid)["Pss"]
             cpu_seconds += procfs.cpu_seconds(pid)
             memory_bytes += memory

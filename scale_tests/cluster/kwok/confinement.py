@@ -7,7 +7,6 @@ signals, and takes the measurement with it when it is killed.
 
 from __future__ import annotations
 
-import contextlib
 import ipaddress
 import os
 import shutil
@@ -63,9 +62,7 @@ def attend(argv: Sequence[str]) -> int:
             children = procfs.children(program.pid)
             if not children:
                 program.kill()
-            for child in children:
-                with contextlib.suppress(ProcessLookupError):  # it has ended by itself meanwhile
-                    os.kill(child, signal.SIGTERM)
+            procfs.send(signal.SIGTERM, children)
 
         for number in _ENDING:
             signal.signal(number, pass_on)

@@ -29,3 +29,25 @@ def test_a_lock_is_shared_only_if_all_share_it(tmp_path: Path, shared: bool) -> 
             fcntl.flock(other, fcntl.LOCK_SH | fcntl.LOCK_NB)
     with file.open() as other:
         fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+class TestMade:
+    def test_directory_is_there_once_it_is_whole(self, tmp_path: Path) -> None:
+        target = tmp_path / "cache" / "made"
+        with files.made(target) as partial:
+            (partial / "file").write_text("x")
+            assert not target.exists()
+        assert (target / "file").read_text() == "x"
+        assert list(target.parent.iterdir()) == [target]
+
+    def test_error_leaves_nothing(self, tmp_path: Path) -> None:
+        with pytest.raises(ValueError, match="no"), files.made(tmp_path / "made"):
+            raise ValueError("no")
+        assert list(tmp_path.iterdir()) == []
+
+    def test_directory_of_another_process_stays(self, tmp_path: Path) -> None:
+        target = tmp_path / "made"
+        with files.made(target):
+            target.mkdir()
+            (target / "other").touch()
+        assert [file.name for file in target.iterdir()] == ["other"]
