@@ -17,7 +17,7 @@ def names() -> Iterator[str]:
 
 
 def package(name: str) -> str:
-    """The package of a benchmark; its `cli` is what runs."""
+    """The package of a benchmark; its `cli` has what runs, `BENCH`."""
     return f"{benches.__name__}.{name.replace('-', '_')}"
 
 
@@ -34,7 +34,7 @@ def main(arguments: Sequence[str]) -> int:
     if name not in known:
         print(f"{name} is no benchmark; there are {', '.join(known)}", file=sys.stderr)
         return 2
-    status: int = import_module(f"{package(name)}.cli").main(options)
+    status: int = import_module(f"{package(name)}.cli").BENCH.main(options)
     return status
 
 

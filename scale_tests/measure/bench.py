@@ -46,6 +46,9 @@ EXPECTED = (
 
 Meta = Mapping[str, Any]
 
+Option = Callable[[argparse.ArgumentParser], object]
+"""Adds to the command line of a benchmark."""
+
 
 class Report(Protocol):
     """The reading of cells: usually a module."""
@@ -86,8 +89,8 @@ class Bench:
     document: str = ""
     """The name of the document and of the directory; `name` where it is empty."""
 
-    options: Callable[[argparse.ArgumentParser], object] = lambda _parser: None
-    """Adds the options that are its own."""
+    options: Sequence[Option] = ()
+    """Those that are its own."""
 
     draw: Callable[[Sequence[Any], Path], Sequence[Picture]] = lambda _cells, _directory: ()
     """Draws the cells into a directory; often `functools.partial(drawing.draw, PICTURES)`."""
@@ -140,7 +143,8 @@ class Bench:
             metavar="DIRECTORY",
             help="where the page, its pictures and the document go",
         )
-        self.options(root)
+        for add in self.options:
+            add(root)
         return root
 
     def main(self, arguments: Sequence[str]) -> int:
@@ -260,12 +264,22 @@ class Session:
         return 0 if held else 1
 
 
-def add_names(parser: argparse.ArgumentParser, metavar: str, known: Collection[str]) -> None:
-    """Adds the positional option `names`: which parts are measured; none for all."""
+def option(*names: str, **settings: Any) -> Option:
+    """One option, as `add_argument` of argparse takes it."""
+    return lambda parser: parser.add_argument(*names, **settings)
+
+
+def listed(text: str) -> list[str]:
+    """The values of an option that takes several, with commas between them."""
+    return text.split(",")
+
+
+def names_of(metavar: str, known: Collection[str]) -> Option:
+    """The positional option `names`: which parts are measured; none for all."""
 
     def one(text: str) -> str:
         if text not in known:
             raise argparse.ArgumentTypeError(f"no {text}; there are {', '.join(known)}")
         return text
 
-    parser.add_argument("names", nargs="*", metavar=metavar, type=one, help=", ".join(known))
+    return option("names", nargs="*", metavar=metavar, type=one, help=", ".join(known))

@@ -29,21 +29,11 @@ from scale_tests.cluster.wait import StalledError
 from scale_tests.host.commands import ROOT
 from scale_tests.localkube import partition
 from scale_tests.measure import versions
-from scale_tests.measure.bench import Bench, Session
+from scale_tests.measure.bench import Bench, Session, option
 
 NAMESPACE = "partisan-churn"
 NAME = "churn"
 MUST_GATHER = ROOT / "build" / "must-gather" / "churn"
-
-
-def options(parser: argparse.ArgumentParser) -> None:
-    """The options that are its own."""
-    parser.add_argument("command", nargs="?", choices=("run", "heal"), default="run")
-    parser.add_argument("--nodes", type=_size, help="how many pods, 4 to 1024 (64; QUICK=1: 16)")
-    parser.add_argument("--seed", type=int, default=1, help="the same seed kills the same pods")
-    parser.add_argument(
-        "--synchronization", choices=("State", "Delta", "Tree"), default="Delta", metavar="MODE"
-    )
 
 
 def _size(text: str) -> int:
@@ -112,8 +102,14 @@ BENCH = Bench(
     name="churn",
     about=__doc__,
     measure=_run,
-    options=options,
+    options=(
+        option("command", nargs="?", choices=("run", "heal"), default="run"),
+        option("--nodes", type=_size, help="how many pods, 4 to 1024 (64; QUICK=1: 16)"),
+        option("--seed", type=int, default=1, help="the same seed kills the same pods"),
+        option(
+            "--synchronization", choices=("State", "Delta", "Tree"), default="Delta", metavar="MODE"
+        ),
+    ),
     quick="shorter faults",
     interrupted=f": the cluster {NAMESPACE}/{NAME} is left as it is.",
 )
-main = BENCH.main

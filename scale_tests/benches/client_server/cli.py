@@ -20,7 +20,7 @@ from scale_tests.benches.client_server import pictures, report
 from scale_tests.benches.client_server.experiment import INCREMENTS, Cell, Run, measure
 from scale_tests.cluster.fleet import build_release
 from scale_tests.measure import versions
-from scale_tests.measure.bench import Bench, Session
+from scale_tests.measure.bench import Bench, Session, option
 
 _FULL_CLIENTS, _QUICK_CLIENTS = 1024, 128
 _FULL_SPEEDUP, _QUICK_SPEEDUP = 4.0, 256.0
@@ -82,9 +82,6 @@ BENCH = Bench(
     draw=pictures.draw,
     quick="fewer clients",
     text=report.text,
-    options=lambda parser: parser.add_argument(
-        "command", nargs="?", choices=("run", "report"), default="run"
-    ),
+    options=[option("command", nargs="?", choices=("run", "report"), default="run")],
     interrupted=": runs that have ended are kept.",
 )
-main = BENCH.main

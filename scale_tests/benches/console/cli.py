@@ -111,4 +111,3 @@ BENCH = Bench(
     quick="128 nodes and a tenth of the changes",
     expected=(BrowserError,),
 )
-main = BENCH.main

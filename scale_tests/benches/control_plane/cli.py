@@ -29,4 +29,3 @@ def plan(quick: bool) -> list[Scenario]:
 BENCH = session.bench(
     "control-plane", about=__doc__, scenarios=plan, report=report, pictures=[report.PICTURE]
 )
-main = BENCH.main

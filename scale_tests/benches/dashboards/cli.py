@@ -8,7 +8,6 @@ DIRECTORY and build/results/staging.json. `QUICK=1` takes fewer and smaller clus
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -33,16 +32,10 @@ from scale_tests.cluster.monitoring import prometheus
 from scale_tests.cluster.monitoring.prometheus import Prometheus
 from scale_tests.cluster.nodes import read_nodes
 from scale_tests.measure import versions
-from scale_tests.measure.bench import Bench, Session
+from scale_tests.measure.bench import Bench, Session, option
 from scale_tests.measure.document import RESULTS
 
 RECENT_SECONDS = 600.0
-
-
-def options(parser: argparse.ArgumentParser) -> None:
-    """The options that are its own."""
-    parser.add_argument("directory", type=Path, nargs="?", default=RESULTS / "staging")
-    parser.add_argument("--of", metavar="NAMESPACE/CLUSTER", help="draw this cluster alone")
 
 
 def _run(session: Session) -> int:
@@ -96,8 +89,10 @@ BENCH = Bench(
     document="staging",
     about=__doc__,
     measure=_run,
-    options=options,
+    options=(
+        option("directory", type=Path, nargs="?", default=RESULTS / "staging"),
+        option("--of", metavar="NAMESPACE/CLUSTER", help="draw this cluster alone"),
+    ),
     expected=(ConnectionError,),
     interrupted=f". Its clusters are in the namespaces {NAMESPACE} and {CHAIN_NAMESPACE}.",
 )
-main = BENCH.main

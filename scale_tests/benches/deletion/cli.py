@@ -7,8 +7,6 @@ kept in DIRECTORY/cells and not measured again; remove the file to do so.
 
 from __future__ import annotations
 
-import argparse
-
 from scale_tests.benches.deletion import measure, plan, report
 from scale_tests.benches.deletion.measure import NAMESPACE, Cell
 from scale_tests.benches.deletion.plan import Point
@@ -16,19 +14,18 @@ from scale_tests.cluster import operator
 from scale_tests.cluster.kube import Cluster
 from scale_tests.cluster.removal import remove_namespace
 from scale_tests.measure import versions
-from scale_tests.measure.bench import Bench, Session
+from scale_tests.measure.bench import Bench, Session, listed, option
 
-
-def options(parser: argparse.ArgumentParser) -> None:
-    """The options that are its own."""
-    parser.add_argument("--sizes", type=lambda text: [int(n) for n in text.split(",")], default=())
-    parser.add_argument("--overlays", type=lambda text: text.split(","), default=())
-    parser.add_argument(
+OPTIONS = (
+    option("--sizes", type=lambda text: [int(n) for n in listed(text)], default=()),
+    option("--overlays", type=listed, default=()),
+    option(
         "--report", action="store_true", help="measure nothing: document and page of what is done"
-    )
-    parser.add_argument(
+    ),
+    option(
         "--installed", action="store_true", help="use the operator that is in the cluster already"
-    )
+    ),
+)
 
 
 def _measure(session: Session) -> int:
@@ -62,10 +59,9 @@ BENCH = Bench(
     report=report,
     quick="64 nodes, three overlays",
     text=report.text,
-    options=options,
+    options=OPTIONS,
     interrupted=": the same command continues with the cells that are not done.",
 )
-main = BENCH.main
 
 
 def _cell(cluster: Cluster, point: Point, session: Session) -> Cell:

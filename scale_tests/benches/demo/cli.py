@@ -2,21 +2,8 @@
 
 from __future__ import annotations
 
-import argparse
-
 from scale_tests.benches.demo import flow
-from scale_tests.measure.bench import Bench, Session
-
-
-def options(parser: argparse.ArgumentParser) -> None:
-    """The options that are its own."""
-    parser.add_argument(
-        "command",
-        choices=("run", "down"),
-        help="bring everything up and follow a cluster to its end; or remove all of it",
-    )
-    # A directory for each run, build/results/demo-DATE, where it is not given.
-    parser.set_defaults(out=None)
+from scale_tests.measure.bench import Bench, Session, option
 
 
 def _measure(session: Session) -> int:
@@ -28,8 +15,15 @@ BENCH = Bench(
     name="demo",
     about=__doc__,
     measure=_measure,
-    options=options,
+    options=(
+        option(
+            "command",
+            choices=("run", "down"),
+            help="bring everything up and follow a cluster to its end; or remove all of it",
+        ),
+        # A directory for each run, build/results/demo-DATE, where it is not given.
+        lambda parser: parser.set_defaults(out=None),
+    ),
     expected=(OSError, ValueError),
     interrupted=". What runs, runs on: `make down` removes it.",
 )
-main = BENCH.main

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from scale_tests.benches.experiments.store import Store, StoreError, write_chang
 from scale_tests.cluster import operator
 from scale_tests.cluster.capacity import make_room
 from scale_tests.measure import document
-from scale_tests.measure.bench import Bench, Session
+from scale_tests.measure.bench import Bench, Option, Session, option
 from scale_tests.measure.cells import Result
 
 PACKAGE = Path(__file__).resolve().parents[1]
@@ -26,50 +25,48 @@ EXPERIMENT = "experiment.yaml"
 """The copy of its experiment in a run's directory."""
 
 
-def options(parser: argparse.ArgumentParser) -> None:
-    """The options that are its own."""
-    parser.add_argument(
+def _some(name: str, such: str, kind: type = str) -> Option:
+    """An option that restricts a run to some members of the experiment."""
+
+    def split(text: str) -> list[Any]:
+        return [kind(part) for part in text.split(",")]
+
+    such_as = f"those of the experiment to run now, as {such}"
+    return option(name, type=split, default=(), help=such_as)
+
+
+OPTIONS = (
+    option(
         "command",
         choices=("run", "report"),
         help="run an experiment, from where it was interrupted, and report it; or report it again",
-    )
-    parser.add_argument(
+    ),
+    option(
         "what",
         type=Path,
         help="to run: such as experiments/paper.yaml, a path or one in scale_tests; "
         "to report: the directory of a run",
-    )
+    ),
     # What is done in it is not done again; build/results/scale-NAME where it is not given.
-    parser.set_defaults(out=None)
-    parser.add_argument("--speedup", type=float, help="the experiment's, changed; 1 is real time")
-    parser.add_argument("--trials", type=int, help="the experiment's, changed")
-    for option, split, such in (
-        ("--sizes", _sizes, "32,64"),
-        ("--overlays", _names, "HyParView"),
-        ("--synchronizations", _names, "State,Tree"),
-    ):
-        such_as = f"those of the experiment to run now, as {such}"
-        parser.add_argument(option, type=split, default=(), help=such_as)
-    parser.add_argument("--retry", action="store_true", help="run incomplete cells again")
-    parser.add_argument(
+    lambda parser: parser.set_defaults(out=None),
+    option("--speedup", type=float, help="the experiment's, changed; 1 is real time"),
+    option("--trials", type=int, help="the experiment's, changed"),
+    _some("--sizes", "32,64", int),
+    _some("--overlays", "HyParView"),
+    _some("--synchronizations", "State,Tree"),
+    option("--retry", action="store_true", help="run incomplete cells again"),
+    option(
         "--installed",
         action="store_true",
         help="use the operator and the images that are in the cluster already",
-    )
-    parser.add_argument(
+    ),
+    option(
         "--simulated",
         type=Path,
         metavar="FILE",
         help="a simulate.json of `make simulate`, to stand next to what is real",
-    )
-
-
-def _names(text: str) -> list[str]:
-    return text.split(",")
-
-
-def _sizes(text: str) -> list[int]:
-    return [int(part) for part in text.split(",")]
+    ),
+)
 
 
 def find(path: Path) -> Path:
@@ -138,8 +135,7 @@ BENCH = Bench(
     document="scale",
     about=__doc__,
     measure=_measure,
-    options=options,
+    options=OPTIONS,
     expected=(ExperimentError, OSError, SimulatedError, StoreError),
     interrupted=": the same command continues with the cells that are not done.",
 )
-main = BENCH.main

@@ -12,7 +12,7 @@ from scale_tests.benches.formation import experiments, report
 from scale_tests.benches.formation.experiments import Cell, Lab
 from scale_tests.cluster.fleet import build_release
 from scale_tests.measure import drawing, versions
-from scale_tests.measure.bench import Bench, Session, add_names
+from scale_tests.measure.bench import Bench, Session, names_of
 
 EXPERIMENTS = ("formation", "mesh", "lanes", "failures")
 
@@ -43,6 +43,5 @@ BENCH = Bench(
     measure=measure,
     report=report,
     draw=partial(drawing.draw, [report.PICTURE]),
-    options=lambda parser: add_names(parser, "EXPERIMENT", EXPERIMENTS),
+    options=[names_of("EXPERIMENT", EXPERIMENTS)],
 )
-main = BENCH.main

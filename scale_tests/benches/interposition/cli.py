@@ -7,23 +7,12 @@ with 1 when a target is missed. `QUICK=1` measures three pairs.
 
 from __future__ import annotations
 
-import argparse
-
 from scale_tests.benches.interposition import pairs, report
 from scale_tests.host import revision
 from scale_tests.measure import versions
-from scale_tests.measure.bench import Bench, Session
+from scale_tests.measure.bench import Bench, Session, option
 
 PAIRS, QUICK_PAIRS = 5, 3
-
-
-def options(parser: argparse.ArgumentParser) -> None:
-    """The options that are its own."""
-    parser.add_argument(
-        "--base",
-        metavar="REVISION",
-        help="what to compare with (default: the commit before interposition)",
-    )
 
 
 def _measure(session: Session) -> int:
@@ -44,6 +33,11 @@ BENCH = Bench(
     report=report,
     quick="three pairs",
     text=report.text,
-    options=options,
+    options=[
+        option(
+            "--base",
+            metavar="REVISION",
+            help="what to compare with (default: the commit before interposition)",
+        )
+    ],
 )
-main = BENCH.main

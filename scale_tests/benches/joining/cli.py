@@ -54,4 +54,3 @@ def _measure(session: Session) -> int:
 
 
 BENCH = Bench(name="joining", document="bench", about=__doc__, measure=_measure, report=report)
-main = BENCH.main

@@ -7,7 +7,6 @@ sizes and says so in the result. Needs root for the memory of nodes.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from functools import partial
 
@@ -16,24 +15,19 @@ from scale_tests.benches.mesh import report, systems
 from scale_tests.benches.mesh.systems import SYSTEMS, Cell, System
 from scale_tests.cluster.fleet import build_release
 from scale_tests.measure import drawing, versions
-from scale_tests.measure.bench import Bench, Session, add_names
+from scale_tests.measure.bench import Bench, Session, names_of, option
 
 SIZES, QUICK_SIZES = (512, 1024), (8, 16)
+NAMES = [system.slug for system in SYSTEMS]
 TICK_SECONDS, QUICK_TICK_SECONDS = 15.0, 2.0
 """A tick of Distributed Erlang: a quarter of `net_ticktime`."""
-
-
-def options(parser: argparse.ArgumentParser) -> None:
-    """The options that are its own."""
-    add_names(parser, "SYSTEM", names())
-    parser.add_argument("--plan", action="store_true", help="print how long it takes")
 
 
 def measure(session: Session) -> int:
     """Measures the systems that are named, or all."""
     sizes = QUICK_SIZES if session.quick else SIZES
     tick = QUICK_TICK_SECONDS if session.quick else TICK_SECONDS
-    wanted = session.options.names or names()
+    wanted = session.options.names or NAMES
     kept = {s: _kept(session, s, sizes) for s in SYSTEMS if s.slug in wanted}
     left = [nodes for done in kept.values() for nodes in systems.remaining(done, sizes)]
     session.say(
@@ -59,11 +53,6 @@ def measure(session: Session) -> int:
     )
 
 
-def names() -> list[str]:
-    """The systems."""
-    return [system.slug for system in SYSTEMS]
-
-
 def _kept(session: Session, system: System, sizes: Sequence[int]) -> list[Cell]:
     """The cells of a system that are done, in their order."""
     done: list[Cell] = []
@@ -85,7 +74,9 @@ BENCH = Bench(
     measure=measure,
     report=report,
     draw=partial(drawing.draw, [report.PICTURE]),
-    options=options,
+    options=(
+        names_of("SYSTEM", NAMES),
+        option("--plan", action="store_true", help="print how long it takes"),
+    ),
     interrupted=": the same command continues with the cells that are not done.",
 )
-main = BENCH.main

@@ -26,4 +26,3 @@ def plan(quick: bool) -> list[Scenario]:
 BENCH = session.bench(
     "operator-bench", about=__doc__, scenarios=plan, report=report, pictures=[report.PICTURE]
 )
-main = BENCH.main

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 from partisan_operator.predict import simulator
@@ -13,21 +12,20 @@ from partisan_operator.predict.simulator import Simulator, SimulatorError
 from scale_tests import otp
 from scale_tests.benches.prediction import report
 from scale_tests.benches.prediction.compare import CellError, cells, compare
-from scale_tests.measure.bench import Bench, Session
+from scale_tests.measure.bench import Bench, Session, option
 from scale_tests.measure.tables import terminal_table
 
-
-def options(parser: argparse.ArgumentParser) -> None:
-    """The options that are its own."""
-    parser.add_argument(
+OPTIONS = (
+    option(
         "cells",
         type=Path,
         nargs="+",
         help="directories of `python -m scale_tests experiments run`, or files of cells",
-    )
-    parser.add_argument("--seed", type=int, default=1, help="the same one is the same prediction")
-    parser.add_argument("--budget", type=float, default=BUDGET_SECONDS, help="as of `plan`")
-    parser.add_argument("--timeout", type=float, default=TIMEOUT_SECONDS, help="as of `plan`")
+    ),
+    option("--seed", type=int, default=1, help="the same one is the same prediction"),
+    option("--budget", type=float, default=BUDGET_SECONDS, help="as of `plan`"),
+    option("--timeout", type=float, default=TIMEOUT_SECONDS, help="as of `plan`"),
+)
 
 
 def _measure(session: Session) -> int:
@@ -66,7 +64,6 @@ BENCH = Bench(
     name="prediction",
     about=__doc__,
     measure=_measure,
-    options=options,
+    options=OPTIONS,
     expected=(CellError, ManifestError, OSError, SimulatorError),
 )
-main = BENCH.main

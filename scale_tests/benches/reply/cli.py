@@ -47,4 +47,3 @@ BENCH = Bench(
     quick="fewer points and repetitions",
     text=report.text,
 )
-main = BENCH.main

@@ -7,7 +7,6 @@ cell that is done is kept in DIRECTORY/cells.jsonl and not measured again; remov
 
 from __future__ import annotations
 
-import argparse
 import json
 import time
 from collections.abc import Iterator, Sequence
@@ -22,7 +21,7 @@ from scale_tests.benches.ring import plan as plans
 from scale_tests.benches.ring.plan import Cell
 from scale_tests.host.wire import WireError, wire
 from scale_tests.measure import drawing, systems, versions
-from scale_tests.measure.bench import Bench, Session
+from scale_tests.measure.bench import Bench, Session, listed, option
 from scale_tests.measure.judge import linearizable
 
 KEPT = (
@@ -30,13 +29,6 @@ KEPT = (
     *("relayed", "operations", "violations", "otp", "congestion", "flags", "emulator_flags"),
 )
 """Figures and circumstances of a cell."""
-
-
-def options(parser: argparse.ArgumentParser) -> None:
-    """The options that are its own."""
-    parser.add_argument("--plan", action="store_true", help="print how long it takes")
-    parser.add_argument("--report", action="store_true", help="the page of what is done")
-    parser.add_argument("--services", type=lambda text: text.split(","), default=())
 
 
 def _measure(session: Session) -> int:
@@ -75,11 +67,14 @@ BENCH = Bench(
     draw=partial(drawing.draw, pictures.PICTURES),
     quick="fewer points and repetitions",
     text=report.text,
-    options=options,
+    options=(
+        option("--plan", action="store_true", help="print how long it takes"),
+        option("--report", action="store_true", help="the page of what is done"),
+        option("--services", type=listed, default=()),
+    ),
     expected=(WireError,),
     interrupted=": the same command continues with the cells that are not done.",
 )
-main = BENCH.main
 
 
 def _done(session: Session) -> list[dict[str, Any]]:

@@ -8,7 +8,6 @@ slow pings instead, with `perf`.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -21,7 +20,7 @@ from scale_tests.benches.runtime import plan as plans
 from scale_tests.host import procfs
 from scale_tests.host.wire import Wire, WireError, congestion_controls, wire
 from scale_tests.measure import drawing, versions
-from scale_tests.measure.bench import Bench, Session, add_names
+from scale_tests.measure.bench import Bench, Session, names_of
 from scale_tests.measure.systems import Job
 
 Cell = dict[str, Any]
@@ -32,11 +31,6 @@ _SETTLED = 0.75
 PARTS = ("throughput", "ping", "dispatch", "footprint")
 WAITS = "waits"
 """Not a part of the comparison: explains slow pings."""
-
-
-def options(parser: argparse.ArgumentParser) -> None:
-    """The options that are its own."""
-    add_names(parser, "PART", (*PARTS, WAITS))
 
 
 def _measure(session: Session) -> int:
@@ -67,10 +61,9 @@ BENCH = Bench(
     draw=partial(drawing.draw, pictures.PICTURES),
     quick="fewer points and repetitions",
     text=report.text,
-    options=options,
+    options=[names_of("PART", (*PARTS, WAITS))],
     expected=(WireError,),
 )
-main = BENCH.main
 
 
 def _cells(chosen: plans.Plan, parts: set[str], say: Callable[[str], None]) -> list[Cell]:

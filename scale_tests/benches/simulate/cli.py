@@ -7,7 +7,6 @@ documents show them, `simulated-NAME.svg`.
 
 from __future__ import annotations
 
-import argparse
 import json
 from pathlib import Path
 
@@ -16,23 +15,22 @@ from scale_tests.benches.simulate import page, pictures, report, runner
 from scale_tests.benches.simulate.plan import plan
 from scale_tests.host.commands import ROOT, relative
 from scale_tests.measure import versions
-from scale_tests.measure.bench import Bench, Session
+from scale_tests.measure.bench import Bench, Session, option
 from scale_tests.measure.figure import Cell
 
-
-def options(parser: argparse.ArgumentParser) -> None:
-    """The options that are its own."""
-    parser.add_argument("command", nargs="?", choices=("run", "draw"), default="run")
-    parser.add_argument("--seed", type=int, default=1, help="the same seed is the same run")
-    parser.add_argument("--only", nargs="+", default=[], metavar="EXPERIMENT")
-    parser.add_argument("--most", type=int, metavar="NODES", help="leave out what is larger")
-    parser.add_argument(
+OPTIONS = (
+    option("command", nargs="?", choices=("run", "draw"), default="run"),
+    option("--seed", type=int, default=1, help="the same seed is the same run"),
+    option("--only", nargs="+", default=[], metavar="EXPERIMENT"),
+    option("--most", type=int, metavar="NODES", help="leave out what is larger"),
+    option(
         "--into",
         type=Path,
         default=ROOT / "docs" / "pictures",
         metavar="DIRECTORY",
         help="where `draw` puts its pictures (default: docs/pictures)",
-    )
+    ),
+)
 
 
 def _measure(session: Session) -> int:
@@ -58,7 +56,6 @@ BENCH = Bench(
     measure=_measure,
     draw=lambda cells, directory: pictures.draw([Cell(**cell) for cell in cells], directory),
     page=page.page,
-    options=options,
+    options=OPTIONS,
     expected=(OSError, ValueError),
 )
-main = BENCH.main

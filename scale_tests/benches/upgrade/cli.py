@@ -5,8 +5,6 @@ The operator of this checkout is left on the cluster. Ends with 1 when a target 
 
 from __future__ import annotations
 
-import argparse
-
 from scale_tests.benches.upgrade import earlier, report, rolling
 from scale_tests.cluster import environment as environments
 from scale_tests.cluster import operator
@@ -17,16 +15,16 @@ from scale_tests.cluster.subject import Subject
 from scale_tests.cluster.wait import StalledError
 from scale_tests.host.commands import CommandError, relative
 from scale_tests.measure import versions
-from scale_tests.measure.bench import Bench, Session
+from scale_tests.measure.bench import Bench, Session, option
 from scale_tests.measure.document import RESULTS
 
 NAMESPACE = "upgrade"
 
 
-def options(parser: argparse.ArgumentParser) -> None:
-    """The options that are its own."""
-    parser.add_argument("revision", help="what is upgraded from, as git names it")
-    parser.add_argument("--nodes", type=int, default=16, help="how many (default: %(default)s)")
+OPTIONS = (
+    option("revision", help="what is upgraded from, as git names it"),
+    option("--nodes", type=int, default=16, help="how many (default: %(default)s)"),
+)
 
 
 def _measure(session: Session) -> int:
@@ -54,5 +52,4 @@ def _measure(session: Session) -> int:
     return status
 
 
-BENCH = Bench(name="upgrade", about=__doc__, measure=_measure, report=report, options=options)
-main = BENCH.main
+BENCH = Bench(name="upgrade", about=__doc__, measure=_measure, report=report, options=OPTIONS)

@@ -7,7 +7,6 @@ docs/ and the tables into docs/evaluation/verification.md. `QUICK=1` takes fewer
 
 from __future__ import annotations
 
-import argparse
 import shutil
 import time
 from pathlib import Path
@@ -17,15 +16,10 @@ from scale_tests.benches.verify import pages, plan, report, runner
 from scale_tests.benches.verify.runner import Cell, Emulator
 from scale_tests.host.commands import ROOT
 from scale_tests.measure import versions
-from scale_tests.measure.bench import Bench, Session
+from scale_tests.measure.bench import Bench, Session, option
 
 TESTS = otp.RUNTIME / "apps" / "verify" / "test"
 PUBLISHED = ROOT / "docs" / "results" / "verify"
-
-
-def options(parser: argparse.ArgumentParser) -> None:
-    """The option that is this benchmark's own."""
-    parser.add_argument("--publish", action="store_true", help=f"write into {PUBLISHED.parent}")
 
 
 def measure(session: Session) -> int:
@@ -81,6 +75,5 @@ BENCH = Bench(
     report=report,
     draw=pages.draw,
     quick="fewer seeds and replays",
-    options=options,
+    options=[option("--publish", action="store_true", help=f"write into {PUBLISHED.parent}")],
 )
-main = BENCH.main

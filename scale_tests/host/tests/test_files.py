@@ -32,6 +32,8 @@ def test_a_lock_is_shared_only_if_all_share_it(tmp_path: Path, shared: bool) -> 
 
 
 class TestMade:
+    """Directories that appear whole."""
+
     def test_directory_is_there_once_it_is_whole(self, tmp_path: Path) -> None:
         target = tmp_path / "cache" / "made"
         with files.made(target) as partial:

@@ -16,7 +16,7 @@ from scale_tests.cluster.kwok.control_plane import settings_in
 from scale_tests.host.commands import relative
 from scale_tests.localkube import build as localkube_build
 from scale_tests.measure import drawing, versions
-from scale_tests.measure.bench import Bench, Cell, Report, Session
+from scale_tests.measure.bench import Bench, Cell, Report, Session, option
 from scale_tests.measure.drawing import Picture
 from scale_tests.measure.kwok.experiment import Scenario, measure
 
@@ -46,12 +46,8 @@ def bench(
         ),
         report=report,
         draw=partial(drawing.draw, pictures),
-        options=_options,
+        options=[option(_CONFINED, action="store_true", help=argparse.SUPPRESS)],
     )
-
-
-def _options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(_CONFINED, action="store_true", help=argparse.SUPPRESS)
 
 
 def _confine(session: Session) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from argparse import ArgumentParser
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import pytest
 
 from scale_tests.host.commands import CommandError
 from scale_tests.measure import document
-from scale_tests.measure.bench import Bench, Cell, Session, add_names
+from scale_tests.measure.bench import Bench, Cell, Session, names_of, option
 from scale_tests.measure.checks import Check, at_most
 from scale_tests.measure.page import Picture, Table
 
@@ -47,13 +46,6 @@ def measure(session: Session) -> int:
     )
 
 
-def options(parser: ArgumentParser) -> None:
-    parser.add_argument("--seconds", type=float, default=1.0)
-    parser.add_argument("--fail", action="store_true")
-    parser.add_argument("--again", action="store_true")
-    add_names(parser, "PART", ("all", "some"))
-
-
 BENCH = Bench(
     name="idle",
     document="bench-idle",
@@ -61,7 +53,12 @@ BENCH = Bench(
     measure=measure,
     report=Seconds(),
     draw=draw,
-    options=options,
+    options=(
+        option("--seconds", type=float, default=1.0),
+        option("--fail", action="store_true"),
+        option("--again", action="store_true"),
+        names_of("PART", ("all", "some")),
+    ),
 )
 
 

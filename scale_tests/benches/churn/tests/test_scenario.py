@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scale_tests.benches.churn.cli import main
+from scale_tests.benches.churn.cli import BENCH
 from scale_tests.benches.churn.faults import FaultError, Faults
 from scale_tests.benches.churn.scenario import Scenario
 from scale_tests.cluster.environment import Environment
@@ -117,5 +117,5 @@ def test_small_clusters_see_churn_too() -> None:
 
 def test_a_size_that_cannot_work_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        main(["--nodes", "3"])
+        BENCH.main(["--nodes", "3"])
     assert "argument --nodes: 3 is not between 4 and 1024" in capsys.readouterr().err

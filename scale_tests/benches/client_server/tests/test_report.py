@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from scale_tests.benches.client_server import figures, report
-from scale_tests.benches.client_server.cli import BENCH, circumstances, main, plan
+from scale_tests.benches.client_server.cli import BENCH, circumstances, plan
 from scale_tests.benches.client_server.experiment import NO_BOUNDS, Cell, Run
 from scale_tests.measure import document
 from scale_tests.measure.bench import Session
@@ -148,7 +148,7 @@ def test_a_page_is_written_again_from_its_json(
 ) -> None:
     page = written([FLAT, COLLAPSED], tmp_path)
     (tmp_path / "README.md").unlink()
-    assert main(["report", "--out", str(tmp_path)]) == 0
+    assert BENCH.main(["report", "--out", str(tmp_path)]) == 0
     assert (tmp_path / "README.md").read_text() == page
     assert "Servers" in capsys.readouterr().out
 
@@ -156,5 +156,5 @@ def test_a_page_is_written_again_from_its_json(
 def test_a_directory_without_a_run_has_no_page(
     tmp_path: Path, capsys: pytest.CaptureFixture[Any]
 ) -> None:
-    assert main(["report", "--out", str(tmp_path)]) == 1
+    assert BENCH.main(["report", "--out", str(tmp_path)]) == 1
     assert "client_server.json" in capsys.readouterr().err

@@ -70,7 +70,7 @@ def file(tmp_path: Path) -> Path:
 def _run(file: Path, *options: str) -> Path:
     """Runs it without a missed target, and returns its directory."""
     out = file.parent / "out"
-    assert cli.main(["run", str(file), "--installed", "--out", str(out), *options]) == 0
+    assert cli.BENCH.main(["run", str(file), "--installed", "--out", str(out), *options]) == 0
     return out
 
 
@@ -98,7 +98,7 @@ def test_cells_without_room_are_left_out_with_the_reason(ran: list[str], file: P
     assert _reasons(out) == {room}
     _run(file, "--sizes", "8")
     assert _reasons(out) == {room}
-    assert cli.main(["report", str(out)]) == 0
+    assert cli.BENCH.main(["report", str(out)]) == 0
     assert _reasons(out) == {room}
 
 
@@ -128,6 +128,6 @@ def test_another_experiment_does_not_replace_the_one_that_the_directory_has(
     kept = _run(file) / "experiment.yaml"
     before = kept.read_text()
     out = str(kept.parent)
-    assert cli.main(["run", str(file), "--installed", "--out", out, "--speedup", "10"]) == 1
+    assert cli.BENCH.main(["run", str(file), "--installed", "--out", out, "--speedup", "10"]) == 1
     assert "choose another directory with --out" in capsys.readouterr().err
     assert kept.read_text() == before

@@ -46,7 +46,7 @@ def test_the_plan_counts_what_is_left(tmp_path: Path, capsys: pytest.CaptureFixt
     first, left = cli.SIZES[0], 2 * len(cli.SIZES) - 1
     done = tmp_path / "cells" / f"ours-static-{first}-full.json"
     done.write_text(json.dumps(cell(first, overlay="static")))
-    assert cli.main(["--plan", "--out", str(tmp_path), "ours-static", "ours-hiscamp"]) == 0
+    assert cli.BENCH.main(["--plan", "--out", str(tmp_path), "ours-static", "ours-hiscamp"]) == 0
     assert f"{left} cells of 2 systems are left, at most: about " in capsys.readouterr().out
     assert [*tmp_path.rglob("*.json")] == [done]
 

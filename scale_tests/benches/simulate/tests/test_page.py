@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from scale_tests.benches.simulate.cli import main
+from scale_tests.benches.simulate.cli import BENCH
 from scale_tests.benches.simulate.plan import Job
 from scale_tests.benches.simulate.runner import Outcome, outcome
 from scale_tests.benches.simulate.tests.conftest import Conclude
@@ -88,12 +88,12 @@ def test_the_picture_of_the_survivors_is_on_the_page(written: Path) -> None:
 
 
 def test_the_documents_pictures_are_drawn_from_a_result(written: Path, tmp_path: Path) -> None:
-    assert main(["draw", "--out", str(written), "--into", str(tmp_path)]) == 0
+    assert BENCH.main(["draw", "--out", str(written), "--into", str(tmp_path)]) == 0
     drawn = (tmp_path / "simulated-churn_reach.svg").read_text()
     assert drawn == (written / "churn_reach.svg").read_text()
     assert [file.name for file in tmp_path.glob("*.svg")] == ["simulated-churn_reach.svg"]
 
 
 def test_a_missing_result_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["draw", "--out", str(tmp_path)]) == 1
+    assert BENCH.main(["draw", "--out", str(tmp_path)]) == 1
     assert "simulate.json" in capsys.readouterr().err
