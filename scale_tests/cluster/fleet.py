@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from scale_tests import otp
+from scale_tests.cluster.partisan import node_name
 from scale_tests.cluster.views import Views
 from scale_tests.cluster.wait import STALL_SECONDS, wait_for
 from scale_tests.host import procfs
@@ -26,7 +27,7 @@ from scale_tests.host.commands import ROOT, stream
 PORT, HTTP_PORT = 7946, 8080
 MOST_NODES = 1_100
 _CLUSTER = "fleet"
-_SHARD_SIZE = 250
+
 _PER_NETWORK = 250
 _ZONES = 3
 _ASK_SECONDS = 5.0
@@ -71,8 +72,7 @@ class Plan:
 
 def name(index: int) -> str:
     """The name of a node: that of the pod, by which the nodes know one another."""
-    shard = index // _SHARD_SIZE
-    return f"{_CLUSTER}-s{shard}-{index}" if shard else f"{_CLUSTER}-{index}"
+    return node_name(_CLUSTER, index)
 
 
 def address(index: int) -> str:

@@ -29,7 +29,16 @@ CHILDREN = {
 """Every kind of object that belongs to a cluster, with its API."""
 
 
+SHARD_SIZE = 250
+"""Most pods of one StatefulSet, which is part of their names."""
+
 T = TypeVar("T")
+
+
+def node_name(cluster: str, ordinal: int) -> str:
+    """The name of a cluster's node, and of its pod."""
+    shard = ordinal // SHARD_SIZE
+    return f"{cluster}-s{shard}-{ordinal}" if shard else f"{cluster}-{ordinal}"
 
 
 @dataclass(frozen=True, kw_only=True)

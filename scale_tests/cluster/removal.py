@@ -1,4 +1,4 @@
-"""Deleting PartisanClusters, and waiting until they are really gone."""
+"""Deleting PartisanClusters and namespaces, waiting until they are really gone; new namespaces."""
 
 from __future__ import annotations
 
@@ -28,7 +28,19 @@ def start_over(cluster: Cluster, namespace: str, name: str) -> None:
     """
     remove_cluster(cluster, namespace, name)
     if cluster.find(f"api/v1/namespaces/{namespace}") is None:
-        cluster.create("api/v1/namespaces", {"metadata": {"name": namespace}})
+        create_namespace(cluster, namespace)
+
+
+def create_namespace(cluster: Cluster, name: str, *, restricted: bool = False) -> None:
+    """Makes a namespace, with Pod Security's standard of this name if wanted. Raises ApiError."""
+    labels = {"pod-security.kubernetes.io/enforce": "restricted"} if restricted else {}
+    cluster.create("api/v1/namespaces", {"metadata": {"name": name, "labels": labels}})
+
+
+def renew_namespace(cluster: Cluster, name: str, *, restricted: bool = False) -> None:
+    """Makes a namespace in which nothing is left. Raises StalledError, ApiError."""
+    remove_namespace(cluster, name)
+    create_namespace(cluster, name, restricted=restricted)
 
 
 def remove_namespace(cluster: Cluster, name: str) -> None:

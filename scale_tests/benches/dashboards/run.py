@@ -21,7 +21,7 @@ from scale_tests.cluster.environment import Environment
 from scale_tests.cluster.kube import Cluster, Json, core
 from scale_tests.cluster.monitoring.cardinality import NodeSeries, node_series
 from scale_tests.cluster.monitoring.prometheus import Prometheus
-from scale_tests.cluster.removal import remove_namespace
+from scale_tests.cluster.removal import remove_namespace, renew_namespace
 from scale_tests.cluster.sealing import sealed, secret
 from scale_tests.cluster.subject import Subject, counter, kill_pod, manifest
 from scale_tests.localkube.certificates import issue_authority
@@ -104,9 +104,8 @@ class Stage:
 
     def reset(self) -> None:
         """Creates the namespaces again, and begins there. Raises ApiError, StalledError."""
-        self.remove()
         for namespace in (NAMESPACE, CHAIN_NAMESPACE):
-            self.cluster.create("api/v1/namespaces", {"metadata": {"name": namespace}})
+            renew_namespace(self.cluster, namespace)
         self.started = time.time()
 
     def remove(self) -> None:

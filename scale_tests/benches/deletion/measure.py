@@ -11,11 +11,11 @@ from typing import Any
 
 from scale_tests.benches.deletion.plan import CLUSTER, WHERE, Point
 from scale_tests.cluster.kube import ApiError, Cluster, core, partisan_cluster
-from scale_tests.cluster.kwok.exposition import Page
 from scale_tests.cluster.local_nodes import processes
+from scale_tests.cluster.monitoring.exposition import Page
 from scale_tests.cluster.nodes import read_nodes
 from scale_tests.cluster.partisan import cluster_status
-from scale_tests.cluster.removal import remove_namespace
+from scale_tests.cluster.removal import renew_namespace
 from scale_tests.cluster.wait import StallClock, StalledError, repeating, wait_for
 from scale_tests.host import procfs
 
@@ -72,9 +72,7 @@ class Meter:
 
 def run(cluster: Cluster, point: Point, say: Callable[[str], None]) -> Cell:
     """Runs a cell. Raises ApiError, StalledError: the cluster does not form."""
-    remove_namespace(cluster, NAMESPACE)
-    labels = {"pod-security.kubernetes.io/enforce": "restricted"}
-    cluster.create("api/v1/namespaces", {"metadata": {"name": NAMESPACE, "labels": labels}})
+    renew_namespace(cluster, NAMESPACE, restricted=True)
     meter = Meter()
     at_start, began = meter.seconds(), time.monotonic()
     cluster.create(partisan_cluster(NAMESPACE), point.manifest())

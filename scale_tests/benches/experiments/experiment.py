@@ -24,7 +24,7 @@ from scale_tests.benches.experiments.parts import (
     spelled_out,
 )
 from scale_tests.cluster import crd
-from scale_tests.cluster.kube import Json
+from scale_tests.cluster.kube import Json, manifest
 from scale_tests.cluster.quantities import duration, seconds
 
 CLUSTER = "ads"
@@ -163,25 +163,19 @@ class Point:
         def compressed(interval: str) -> str:
             return duration(seconds(interval) / self.speedup)
 
-        return {
-            "apiVersion": "partisan.dev/v1alpha1",
-            "kind": "PartisanCluster",
-            "metadata": {"name": CLUSTER},
-            "spec": {
-                **self.experiment.spec_of(self.nodes),
-                "replicas": self.nodes,
-                "overlay": self.overlay.spec,
-                "workload": {
-                    "adCounter": {
-                        "ads": 1,
-                        "impressions": self.threshold,
-                        "incrementInterval": compressed(counter.increment_interval),
-                        "propagationInterval": compressed(counter.propagation_interval),
-                    },
-                    "synchronization": self.synchronization,
-                },
-            },
+        counts = {
+            "ads": 1,
+            "impressions": self.threshold,
+            "incrementInterval": compressed(counter.increment_interval),
+            "propagationInterval": compressed(counter.propagation_interval),
         }
+        return manifest(
+            CLUSTER,
+            **self.experiment.spec_of(self.nodes),
+            replicas=self.nodes,
+            overlay=self.overlay.spec,
+            workload={"adCounter": counts, "synchronization": self.synchronization},
+        )
 
 
 def load(path: Path, **changes: Any) -> Experiment:

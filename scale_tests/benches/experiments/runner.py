@@ -17,7 +17,7 @@ from scale_tests.benches.experiments.store import Store
 from scale_tests.cluster.capacity import capacity, shortage
 from scale_tests.cluster.environment import Environment
 from scale_tests.cluster.kube import ApiError, Cluster
-from scale_tests.cluster.removal import remove_namespace
+from scale_tests.cluster.removal import renew_namespace
 from scale_tests.host.units import MIB
 from scale_tests.measure.cells import Result
 
@@ -103,9 +103,7 @@ def _run_all(
     """
     cluster = Cluster(environment.kubeconfig)
     namespace = namespace_of(experiment)
-    remove_namespace(cluster, namespace)
-    labels = {"pod-security.kubernetes.io/enforce": "restricted"}
-    cluster.create("api/v1/namespaces", {"metadata": {"name": namespace, "labels": labels}})
+    renew_namespace(cluster, namespace, restricted=True)
     place = Place(
         environment=environment,
         cluster=cluster,

@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
-from prometheus_client.parser import text_string_to_metric_families
 
 from scale_tests.cluster import operator
 from scale_tests.cluster.environment import Environment
-from scale_tests.cluster.kube import ApiError, Cluster, Json, core
+from scale_tests.cluster.kube import ApiError, Cluster, Json, core, manifest
+from scale_tests.cluster.monitoring.exposition import READS, Page
 from scale_tests.cluster.nodes import read_node
 from scale_tests.cluster.partisan import read_cluster, read_pods
-from scale_tests.cluster.subject import manifest
 from scale_tests.cluster.wait import wait_for
 from scale_tests.host import procfs
 
@@ -25,7 +24,6 @@ _AT_REST = 0.2
 
 BASELINE = "baseline"
 CLUSTER = "bench"
-READS = frozenset({"get", "list", "watch"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,9 +51,10 @@ def baseline_seconds(environment: Environment, cluster: Cluster, nodes: int) -> 
     body = baseline(nodes, environment.node_image)
     started = time.monotonic()
     _apply(environment, body)
+    path = f"apis/apps/v1/namespaces/{NAMESPACE}/statefulsets/{BASELINE}"
     wait_for(
         f"{nodes} bare pods",
-        lambda: _stateful_set_ready(cluster),
+        lambda: cluster.get(path).get("status", {}).get("readyReplicas", 0),
         lambda ready: ready == nodes,
         period_seconds=0.2,
     )
@@ -73,7 +72,8 @@ def baseline_seconds(environment: Environment, cluster: Cluster, nodes: int) -> 
 def cluster_seconds(environment: Environment, cluster: Cluster, nodes: int) -> float:
     """From applying a PartisanCluster to all of its nodes ready and joined, as its status says."""
     started = time.monotonic()
-    _apply(environment, partisan_cluster(nodes))
+    # A HyParView cluster without a workload.
+    _apply(environment, manifest(CLUSTER, replicas=nodes, overlay={"kind": "HyParView"}))
     wait_for(
         f"{nodes} nodes in one overlay",
         lambda: read_cluster(cluster, NAMESPACE, CLUSTER),
@@ -90,11 +90,8 @@ def overhead(cluster: Cluster, seconds: float) -> Overhead:
     time.sleep(seconds)
     after, elapsed = _calls(cluster), time.monotonic() - started
     grown = {verb: count - before.get(verb, 0) for verb, count in after.items()}
-    return Overhead(
-        seconds=elapsed,
-        reads=int(sum(count for verb, count in grown.items() if verb in READS)),
-        writes=int(sum(count for verb, count in grown.items() if verb not in READS)),
-    )
+    reads = int(sum(count for verb, count in grown.items() if verb in READS))
+    return Overhead(seconds=elapsed, reads=reads, writes=int(sum(grown.values())) - reads)
 
 
 def boot_to_joined(environment: Environment, cluster: Cluster) -> float:
@@ -132,29 +129,9 @@ def baseline(nodes: int, image: str) -> Json:
     return {"apiVersion": "v1", "kind": "List", "items": items}
 
 
-def partisan_cluster(nodes: int) -> Json:
-    """A HyParView cluster without a workload."""
-    body = manifest(CLUSTER, nodes)
-    del body["spec"]["workload"]
-    return body
-
-
 def _apply(environment: Environment, body: Json) -> None:
     operator.kubectl(environment, "apply", "-n", NAMESPACE, "-f", "-", stdin=json.dumps(body))
 
 
-def _stateful_set_ready(cluster: Cluster) -> int:
-    path = f"apis/apps/v1/namespaces/{NAMESPACE}/statefulsets/{BASELINE}"
-    return int(cluster.get(path).get("status", {}).get("readyReplicas", 0))
-
-
 def _calls(cluster: Cluster) -> dict[str, float]:
-    """The operator's requests so far, by verb, but for those that it makes without any cluster."""
-    calls: dict[str, float] = {}
-    for family in text_string_to_metric_families(operator.metrics(cluster)):
-        for sample in family.samples:
-            mine = sample.name == "partisan_operator_api_calls_total"
-            if mine and sample.labels["kind"] not in ("Lease", "APIResourceList"):
-                verb = sample.labels["verb"]
-                calls[verb] = calls.get(verb, 0.0) + sample.value
-    return calls
+    return Page.parse(operator.metrics(cluster)).calls()

@@ -10,7 +10,7 @@ from scale_tests.cluster import environment as environments
 from scale_tests.cluster import operator
 from scale_tests.cluster.kube import ApiError, Cluster
 from scale_tests.cluster.must_gather import must_gather
-from scale_tests.cluster.removal import remove_namespace
+from scale_tests.cluster.removal import create_namespace, remove_namespace
 from scale_tests.cluster.subject import Subject
 from scale_tests.cluster.wait import StalledError
 from scale_tests.host.commands import CommandError, relative
@@ -35,7 +35,7 @@ def _measure(session: Session) -> int:
     operator.uninstall_release(environment)
     if cluster.find(operator.CRD) is not None:
         remove_namespace(cluster, NAMESPACE)
-    cluster.create("api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
+    create_namespace(cluster, NAMESPACE)
     subject = Subject(environment, cluster, NAMESPACE, "upgraded")
     try:
         done = rolling.upgrade(subject, old, chart, nodes, session.say)

@@ -71,10 +71,8 @@ def status(pod: Json, seen: Seen) -> Json:
         "podIPs": [{"ip": seen.address}],
         "startTime": seen.began,
         "conditions": [
-            condition("PodScheduled", True, pod),
-            condition("Initialized", True, pod),
-            condition("ContainersReady", seen.ready, pod),
-            condition("Ready", seen.ready, pod),
+            *(condition(kind, True, pod) for kind in ("PodScheduled", "Initialized")),
+            *(condition(kind, seen.ready, pod) for kind in ("ContainersReady", "Ready")),
         ],
         "containerStatuses": [
             {
@@ -92,12 +90,7 @@ def status(pod: Json, seen: Seen) -> Json:
 
 def condition(kind: str, holds: bool, pod: Json) -> Json:
     """A condition, with the time of its last change where that is known and it has not changed."""
-    value = "True" if holds else "False"
-    for known in pod.get("status", {}).get("conditions", []):
-        if known["type"] == kind and known["status"] == value:
-            return {
-                "type": kind,
-                "status": value,
-                "lastTransitionTime": known["lastTransitionTime"],
-            }
-    return {"type": kind, "status": value, "lastTransitionTime": moment()}
+    found = {"type": kind, "status": str(holds)}
+    known = pod.get("status", {}).get("conditions", [])
+    since = (c["lastTransitionTime"] for c in known if found.items() <= c.items())
+    return found | {"lastTransitionTime": next(since, None) or moment()}

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-READS = frozenset({"get", "list", "watch"})
+from scale_tests.cluster.monitoring.exposition import READS
+
 LEASES = "leases"
 """The kind that leader election writes all the time: no part of the cost of a cluster."""
 

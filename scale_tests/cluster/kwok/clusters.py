@@ -17,6 +17,7 @@ from scale_tests.cluster.kube import (
     partisan_cluster,
 )
 from scale_tests.cluster.partisan import CLUSTER_LABEL
+from scale_tests.cluster.removal import create_namespace
 from scale_tests.cluster.wait import wait_for
 
 NAMESPACE = "simulated"
@@ -34,7 +35,7 @@ def prepare(cluster: Cluster) -> None:
 
     Raises ApiError, StalledError.
     """
-    cluster.create("api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
+    create_namespace(cluster, NAMESPACE)
     wait_for(
         "the ServiceAccount of the pods",
         lambda: cluster.find(core(NAMESPACE, "serviceaccounts", "default")),

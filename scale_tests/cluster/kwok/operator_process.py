@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ import yaml
 from scale_tests.cluster import operator, programs
 from scale_tests.cluster.kube import core, holds
 from scale_tests.cluster.kwok.control_plane import ControlPlane
-from scale_tests.cluster.kwok.exposition import Page
+from scale_tests.cluster.monitoring.exposition import Page
 from scale_tests.cluster.monitoring.prometheus import chart_objects
 from scale_tests.cluster.wait import wait_for
 from scale_tests.host import files
@@ -26,16 +25,10 @@ from scale_tests.localkube.api import Client
 USER = f"system:serviceaccount:{operator.NAMESPACE}:{operator.RELEASE}"
 """The operator's user at the API server."""
 
-KINDS = frozenset(
-    {
-        "CustomResourceDefinition",
-        "ServiceAccount",
-        "ClusterRole",
-        "ClusterRoleBinding",
-        "Role",
-        "RoleBinding",
-    }
-)
+KINDS = {
+    *("CustomResourceDefinition", "ServiceAccount"),
+    *("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"),
+}
 """Kinds of the chart that are installed: all but those that run the operator in a pod or watch it
 there."""
 
@@ -57,8 +50,7 @@ class OperatorProcess:
 
     def page(self) -> Page:
         """Its metrics. Raises OSError."""
-        with urllib.request.urlopen(f"{METRICS}/metrics", timeout=10) as answer:
-            return Page.parse(answer.read().decode())
+        return Page.at(f"{METRICS}/metrics")
 
     def waited_seconds(self) -> float:
         """For how long its thread was ready to run and had no processor, since it started."""
@@ -90,18 +82,14 @@ def operator_process(plane: ControlPlane) -> Iterator[OperatorProcess]:
         found = client.obstacle(f"{METRICS}/readyz")
         if found:
             return found
-        return "" if _leads() else "it does not hold the Lease"
+        leads = Page.at(f"{METRICS}/metrics").total("partisan_operator_leader") == 1
+        return "" if leads else "it does not hold the Lease"
 
     argv = [sys.executable, "-m", "partisan_operator"]
     with programs.running(
         "operator", argv, plane.logs, obstacle=obstacle, variables=variables
     ) as pid:
         yield OperatorProcess(pid=pid)
-
-
-def _leads() -> bool:
-    with urllib.request.urlopen(f"{METRICS}/metrics", timeout=10) as answer:
-        return Page.parse(answer.read().decode()).total("partisan_operator_leader") == 1
 
 
 def _install(plane: ControlPlane) -> None:

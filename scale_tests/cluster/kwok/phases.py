@@ -12,8 +12,8 @@ from scale_tests.cluster.kube import ApiError, Cluster
 from scale_tests.cluster.kwok import audit
 from scale_tests.cluster.kwok.audit import Request
 from scale_tests.cluster.kwok.clusters import statuses
-from scale_tests.cluster.kwok.exposition import Page, quantile
 from scale_tests.cluster.kwok.operator_process import RESYNC_SECONDS, USER, OperatorProcess
+from scale_tests.cluster.monitoring.exposition import READS, Page, quantile
 from scale_tests.cluster.wait import repeating
 from scale_tests.host import procfs
 from scale_tests.host.units import MIB
@@ -67,15 +67,7 @@ def mark(operator: OperatorProcess) -> Mark:
 
 def writes_so_far(page: Page) -> int:
     """The operator's writes since its start, by its own account. Leader election is left out."""
-    return round(
-        sum(
-            value
-            for (name, labels), value in page.samples.items()
-            if name == "partisan_operator_api_calls_total"
-            and dict(labels)["kind"] != "Lease"
-            and dict(labels)["verb"] not in audit.READS
-        )
-    )
+    return round(sum(count for verb, count in page.calls().items() if verb not in READS))
 
 
 def phase(start: Mark, end: Mark, found: Sequence[Request]) -> Phase:

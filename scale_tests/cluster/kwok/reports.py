@@ -12,8 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
 
-SHARD_SIZE = 250
-"""Most pods of one StatefulSet, which is part of their names."""
+from scale_tests.cluster.partisan import node_name
 
 _PASSIVE = 30
 _CHANNELS = ("overlay", "default", "gossip")
@@ -41,12 +40,6 @@ class Pod:
         return node_name(self.cluster, self.ordinal)
 
 
-def node_name(cluster: str, ordinal: int) -> str:
-    """The name of a cluster's node."""
-    shard = ordinal // SHARD_SIZE
-    return f"{cluster}-{ordinal}" if shard == 0 else f"{cluster}-s{shard}-{ordinal}"
-
-
 def revision_in(configuration: str) -> str:
     """The revision that the text of a node's configuration bears; empty when there is none."""
     found = _REVISION.search(configuration)
@@ -55,25 +48,14 @@ def revision_in(configuration: str) -> str:
 
 def status(pod: Pod, now: float) -> str:
     """A node's report on itself, as JSON. Its counters of traffic rise with time."""
-    neighbours = (
-        pod.ordinal - 1,
-        pod.ordinal + 1,
-        (pod.ordinal - 1) // 2,
-        2 * pod.ordinal + 1,
-        2 * pod.ordinal + 2,
-    )
-    active = sorted({ordinal for ordinal in neighbours if ordinal >= 0} - {pod.ordinal})
-    passive = range(pod.ordinal + 3, pod.ordinal + 3 + _PASSIVE)
+    own = pod.ordinal
+    neighbours = {own - 1, own + 1, (own - 1) // 2, 2 * own + 1, 2 * own + 2} - {own}
+    active = sorted(ordinal for ordinal in neighbours if ordinal >= 0)
+    passive = range(own + 3, own + 3 + _PASSIVE)
     messages = int((now - pod.started) * _MESSAGES_PER_SECOND)
-    traffic = {
-        "sent_messages": messages,
-        "sent_bytes": messages * _BYTES_PER_MESSAGE,
-        "received_messages": messages,
-        "received_bytes": messages * _BYTES_PER_MESSAGE,
-        "dropped": 0,
-        "queue_bytes": 0,
-        "connections": len(active),
-    }
+    counted = {"messages": messages, "bytes": messages * _BYTES_PER_MESSAGE}
+    traffic = {f"{way}_{k}": n for way in ("sent", "received") for k, n in counted.items()}
+    traffic |= {"dropped": 0, "queue_bytes": 0, "connections": len(active)}
     return json.dumps(
         {
             "node": pod.name,

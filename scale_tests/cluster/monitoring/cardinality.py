@@ -24,6 +24,7 @@ import yaml
 
 from images.builder.prometheus import ensure_built
 from scale_tests.cluster import programs
+from scale_tests.cluster.monitoring.exposition import Page
 from scale_tests.cluster.wait import wait_for
 
 NODES = 1024
@@ -103,10 +104,10 @@ def measure(page: str, *, nodes: int = NODES, interval: str = "15s") -> Load:
                 lambda: _value(address, "count(count_over_time(up[5m]) >= 2)"),
                 lambda value: value == nodes,
             )
-            own = _page(f"{address}/metrics")
+            own = Page.at(f"{address}/metrics")
     return Load(
-        series=int(_sample(own, "prometheus_tsdb_head_series")),
-        memory_bytes=int(_sample(own, "process_resident_memory_bytes")),
+        series=int(own.total("prometheus_tsdb_head_series")),
+        memory_bytes=int(own.total("process_resident_memory_bytes")),
         scraped_nodes=int(scraped),
     )
 
@@ -129,16 +130,13 @@ def _answering(page: str) -> Iterator[int]:
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002
             """Says nothing: there are hundreds of requests a second."""
 
-    server = ThreadingHTTPServer(("0.0.0.0", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield server.server_address[1]
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with ThreadingHTTPServer(("0.0.0.0", 0), Handler) as server:
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever).start()
+        try:
+            yield server.server_address[1]
+        finally:
+            server.shutdown()
 
 
 @contextmanager
@@ -168,13 +166,6 @@ def _value(address: str, expression: str) -> float:
     answer = json.loads(_page(f"{address}/api/v1/query?{urlencode({'query': expression})}"))
     result = answer["data"]["result"]
     return float(result[0]["value"][1]) if result else 0.0
-
-
-def _sample(page: str, name: str) -> float:
-    """The value of a metric without labels."""
-    found = re.search(rf"^{name} (\S+)$", page, re.MULTILINE)
-    assert found, f"Prometheus reports no {name}"
-    return float(found[1])
 
 
 def _page(url: str) -> str:

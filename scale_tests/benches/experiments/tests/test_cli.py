@@ -55,7 +55,7 @@ def ran(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     monkeypatch.setattr(cell, "run", run)
     monkeypatch.setattr(environments, "existing", existing)
     monkeypatch.setattr(runner, "Cluster", Nothing)
-    monkeypatch.setattr(runner, "remove_namespace", lambda *_: None)
+    monkeypatch.setattr(runner, "renew_namespace", lambda *_, **__: None)
     monkeypatch.setattr(runner, "capacity", lambda _: Capacity(limit=12, taken=2))
     monkeypatch.setattr(pictures, "PICTURES", ())
     monkeypatch.setattr(document, "RESULTS", tmp_path / "latest")

@@ -6,10 +6,17 @@ import math
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from urllib.request import urlopen
 
 from prometheus_client.parser import text_string_to_metric_families
 
 Labels = tuple[tuple[str, str], ...]
+
+READS = frozenset({"get", "list", "watch"})
+"""The verbs of requests to the API server that change nothing."""
+
+_NO_CLUSTER = ("Lease", "APIResourceList")
+"""Kinds that the operator asks for without any cluster: leader election, and what is served."""
 
 
 @dataclass(frozen=True)
@@ -29,9 +36,24 @@ class Page:
             }
         )
 
+    @classmethod
+    def at(cls, url: str) -> Page:
+        """Fetches a page. Raises OSError."""
+        with urlopen(url, timeout=30) as answer:
+            return cls.parse(answer.read().decode())
+
     def total(self, name: str) -> float:
         """The sum of a series over all of its labels; 0 where it has no sample."""
         return sum(value for (found, _), value in self.samples.items() if found == name)
+
+    def calls(self) -> dict[str, float]:
+        """The operator's requests to the API server for its clusters so far, by verb."""
+        found: dict[str, float] = defaultdict(float)
+        for (name, labels), value in self.samples.items():
+            if name == "partisan_operator_api_calls_total":
+                by = dict(labels)
+                found[by["verb"]] += value if by["kind"] not in _NO_CLUSTER else 0
+        return found
 
     def buckets(self, histogram: str) -> dict[float, float]:
         """The cumulative counts of a histogram by upper bound, summed over its other labels."""

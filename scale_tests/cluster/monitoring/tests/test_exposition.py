@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from scale_tests.cluster.kwok.exposition import Page, quantile
 from scale_tests.cluster.kwok.phases import writes_so_far
+from scale_tests.cluster.monitoring.exposition import Page, quantile
 
 
 def page(*counts: int) -> Page:
