@@ -121,7 +121,7 @@ def existing() -> Environment | None:
 def image_digest(name: str) -> str:
     """The digest of an image in `ARCHIVES`, empty if it was not built here; tags stay the same."""
     archive = ARCHIVES / f"{name}.tar"
-    return images(archive)[0].digest if archive.exists() else ""
+    return next(iter(images(archive).values())) if archive.exists() else ""
 
 
 def take_down() -> None:

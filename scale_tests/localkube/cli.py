@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from scale_tests.host.commands import CommandError
 from scale_tests.localkube import build, cluster
@@ -17,7 +19,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Runs one command and returns the exit status: 0, or 1 with an error or a cluster ill."""
     options = _parser().parse_args(arguments)
     try:
-        return int(options.run(options))
+        return options.run(options) or 0
     except (CommandError, LocalkubeError) as error:
         print(f"localkube: {error}", file=sys.stderr)
         return 1
@@ -29,7 +31,13 @@ def _parser() -> argparse.ArgumentParser:
         description="A real Kubernetes on this machine: no Docker engine, no registry.",
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    up = commands.add_parser("up", help="bring the cluster up; does only what is missing")
+
+    def command(name: str, run: Callable[[argparse.Namespace], int | None], text: str) -> Any:
+        added = commands.add_parser(name, help=text)
+        added.set_defaults(run=run)
+        return added
+
+    up = command("up", _up, "bring the cluster up; does only what is missing")
     up.add_argument(
         "--max-pods", type=int, help="how many pods may run on a node, 10 to 1200 (250)"
     )
@@ -40,36 +48,26 @@ def _parser() -> argparse.ArgumentParser:
         help=f"whether pods must tolerate the taint {RESERVED} to run on further nodes (no)",
     )
     up.add_argument("--zram-mib", type=int, help="MiB of compressed swap in memory, for many pods")
-    up.set_defaults(run=_up)
-    down = commands.add_parser("down", help="stop everything and leave nothing behind")
-    down.set_defaults(run=_down)
-    status = commands.add_parser("status", help="how each component is")
-    status.set_defaults(run=_status)
-    load = commands.add_parser("load-image", help="make images of OCI archives usable by pods")
+    command("down", lambda _: cluster.down(Settings()), "stop everything and leave nothing behind")
+    command("status", _status, "how each component is")
+    load = command("load-image", _load_image, "make images of OCI archives usable by pods")
     load.add_argument("archive", type=Path, nargs="+")
-    load.set_defaults(run=_load_image)
-    config = commands.add_parser("kubeconfig", help="print the path of the kubeconfig")
-    config.set_defaults(run=_kubeconfig)
-    tools = commands.add_parser(
-        "tools", help="build kubectl, helm and the cluster's programs; print their directory"
+    command(
+        "kubeconfig", lambda _: print(Settings().kubeconfig), "print the path of the kubeconfig"
     )
-    tools.set_defaults(run=_tools)
+    # The directory alone goes to standard output, for scripts.
+    command(
+        "tools",
+        lambda _: print(build.ensure_built()),
+        "build kubectl, helm and the cluster's programs; print their directory",
+    )
     return parser
 
 
-def _up(options: argparse.Namespace) -> int:
-    chosen = {
-        name: getattr(options, name)
-        for name in cluster.CHOICES
-        if getattr(options, name) is not None
-    }
+def _up(options: argparse.Namespace) -> None:
+    given = {name: getattr(options, name) for name in cluster.CHOICES}
+    chosen = {name: value for name, value in given.items() if value is not None}
     cluster.up(replace(cluster.stored(Settings()), **chosen))
-    return 0
-
-
-def _down(_options: argparse.Namespace) -> int:
-    cluster.down(Settings())
-    return 0
 
 
 def _status(_options: argparse.Namespace) -> int:
@@ -87,18 +85,6 @@ def _status(_options: argparse.Namespace) -> int:
     return 1 if obstacle or any(component.obstacle for component in components) else 0
 
 
-def _load_image(options: argparse.Namespace) -> int:
+def _load_image(options: argparse.Namespace) -> None:
     for name in cluster.load_images(Settings(), options.archive):
         print(f"loaded {name}")
-    return 0
-
-
-def _kubeconfig(_options: argparse.Namespace) -> int:
-    print(Settings().kubeconfig)
-    return 0
-
-
-def _tools(_options: argparse.Namespace) -> int:
-    # The directory alone goes to standard output, for scripts.
-    print(build.ensure_built())
-    return 0

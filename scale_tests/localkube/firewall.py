@@ -75,7 +75,17 @@ def install(settings: Settings) -> None:
     wanted = rules(settings).replace("-I ", "-A ").splitlines()
     if not all(line in saved for line in wanted if line.startswith("-A ")):
         remove_chains("iptables", (CHAIN,))
-        capture(["iptables-restore", "--noflush", "--wait"], stdin=rules(settings))
+        add(rules(settings))
+
+
+def add(script: str, program: str = "iptables") -> None:
+    """Runs a script of iptables-restore, which adds to the rules there are. Raises CommandError."""
+    capture([f"{program}-restore", "--noflush", "--wait"], stdin=script)
+
+
+def exists(chain: str) -> bool:
+    """Whether there is a chain of this name in the table of filters. Raises CommandError."""
+    return f":{chain} " in capture(["iptables-save", "-t", "filter"])
 
 
 def remove() -> None:
@@ -90,7 +100,7 @@ def remove_chains(program: str, prefixes: tuple[str, ...]) -> None:
     `program` is `iptables` or `ip6tables`.
     """
     if script := removal(capture([f"{program}-save"]), prefixes):
-        capture([f"{program}-restore", "--noflush", "--wait"], stdin=script)
+        add(script, program)
 
 
 def _target(rule: str) -> str:

@@ -64,19 +64,16 @@ def remove_files(settings: Settings) -> None:
             link.unlink()
     for name in ("kubelet.sock", "kubelet_internal_checkpoint"):
         (DEVICE_PLUGINS / name).unlink(missing_ok=True)
-    for directory in (SHIM_SOCKETS, CNI_RESULTS, DEVICE_PLUGINS):
+    shared = (SHIM_SOCKETS, CNI_RESULTS, DEVICE_PLUGINS)
+    for directory in (*shared, *(each.parent for each in shared), CONTAINER_LOGS):
         _remove_if_empty(directory)
-        _remove_if_empty(directory.parent)
-    _remove_if_empty(CONTAINER_LOGS)
-    for directory in (settings.run, settings.state):
-        _remove_tree(directory)
+    _remove_trees(settings.run, settings.state)
 
 
 def remove_node_files(settings: Settings, node: Node) -> None:
     """Removes a further node's directories, sockets and pods' logs, but nothing nodes share."""
     _remove_shim_sockets(node)
-    for directory in (node.run, node.state, settings.logs / node.own("pods")):
-        _remove_tree(directory)
+    _remove_trees(node.run, node.state, settings.logs / node.own("pods"))
 
 
 def _remove_shim_sockets(node: Node) -> None:
@@ -86,9 +83,10 @@ def _remove_shim_sockets(node: Node) -> None:
             socket.unlink(missing_ok=True)
 
 
-def _remove_tree(directory: Path) -> None:
-    if directory.exists():
-        shutil.rmtree(directory)
+def _remove_trees(*directories: Path) -> None:
+    for directory in directories:
+        if directory.exists():
+            shutil.rmtree(directory)
 
 
 def _remove_if_empty(directory: Path) -> None:

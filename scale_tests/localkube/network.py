@@ -35,7 +35,7 @@ CHANGED_BY_KUBELET = (
 )
 """Kernel settings that the kubelet changes when it starts."""
 
-SYSCTLS = Path("/proc/sys")
+SYSCTLS, SAVED = Path("/proc/sys"), "sysctls.json"
 
 
 def prepare(settings: Settings) -> None:
@@ -92,12 +92,8 @@ def pod_interfaces(routes: str, pods: ipaddress.IPv4Network) -> list[str]:
     ]
 
 
-def _saved_sysctls(settings: Settings) -> Path:
-    return settings.state / "sysctls.json"
-
-
 def _save_sysctls(settings: Settings) -> None:
-    saved = _saved_sysctls(settings)
+    saved = settings.state / SAVED
     if not saved.exists():
         names = [name for name in (*AT_LEAST, *CHANGED_BY_KUBELET) if (SYSCTLS / name).exists()]
         values = {name: (SYSCTLS / name).read_text().strip() for name in names}
@@ -105,7 +101,7 @@ def _save_sysctls(settings: Settings) -> None:
 
 
 def _restore_sysctls(settings: Settings) -> None:
-    saved = _saved_sysctls(settings)
+    saved = settings.state / SAVED
     if saved.exists():
         for name, value in json.loads(saved.read_text()).items():
             if (SYSCTLS / name).read_text().strip() != value:

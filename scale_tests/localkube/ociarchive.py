@@ -8,7 +8,6 @@ import io
 import json
 import platform
 import tarfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,25 +21,16 @@ class ArchiveError(LocalkubeError):
     """A file is no OCI archive, or holds no named image; the message names it."""
 
 
-@dataclass(frozen=True)
-class ArchivedImage:
-    """One image of an archive."""
+def images(archive: Path) -> dict[str, str]:
+    """The images of an archive: the digest of the manifest (`sha256:...`) by name.
 
-    name: str
-    digest: str
-    """Of its manifest: `sha256:...`."""
-
-
-def images(archive: Path) -> list[ArchivedImage]:
-    """The images that an archive holds. Raises ArchiveError: it is no archive of named images."""
+    Raises ArchiveError: it is no archive of named images.
+    """
     try:
         with tarfile.open(archive) as tar:
             member = tar.extractfile("index.json")
             manifests = json.load(member)["manifests"] if member else []
-            found = [
-                ArchivedImage(manifest["annotations"][REF_NAME], manifest["digest"])
-                for manifest in manifests
-            ]
+            found = {each["annotations"][REF_NAME]: each["digest"] for each in manifests}
     except (OSError, tarfile.TarError, KeyError, ValueError) as error:
         raise ArchiveError(f"{archive} is no OCI archive of named images: {error!r}") from error
     if not found:

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from scale_tests.host.commands import capture
-from scale_tests.localkube import cgroups
+from scale_tests.localkube import cgroups, firewall
 from scale_tests.localkube.errors import LocalkubeError
 from scale_tests.localkube.firewall import CHAIN, remove_chains
 from scale_tests.localkube.nodes import Node
@@ -50,13 +49,13 @@ def outage(node: Node) -> Iterator[None]:
     example.
     """
     script = rules(node)
-    if f":{chain(node)} " in capture(["iptables-save", "-t", "filter"]):
+    if firewall.exists(chain(node)):
         raise OutageError(
             f"{node.name} is away already, in another run or in one that was killed: wait for it,"
             " or run `python -m scale_tests.localkube up`"
         )
     try:
-        capture(["iptables-restore", "--noflush", "--wait"], stdin=script)
+        firewall.add(script)
         cgroups.freeze(node.cgroup)
         yield
     finally:

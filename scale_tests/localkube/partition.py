@@ -13,7 +13,7 @@ from ipaddress import IPv4Network, collapse_addresses
 from itertools import chain
 
 from scale_tests.host import files
-from scale_tests.host.commands import capture
+from scale_tests.localkube import firewall
 from scale_tests.localkube.errors import LocalkubeError
 from scale_tests.localkube.firewall import CHAIN, remove_chains
 from scale_tests.localkube.nodes import Node
@@ -85,7 +85,7 @@ def cut(one: Collection[str], other: Collection[str]) -> Iterator[None]:
                 " `python -m scale_tests churn heal`"
             )
         try:
-            capture(["iptables-restore", "--noflush", "--wait"], stdin=script)
+            firewall.add(script)
             yield
         finally:
             heal()
@@ -98,7 +98,7 @@ def cut_nodes(one: Iterable[Node], other: Iterable[Node]) -> AbstractContextMana
 
 def is_cut() -> bool:
     """Whether some pods are kept from reaching others. Raises CommandError."""
-    return f":{CUT} " in capture(["iptables-save", "-t", "filter"])
+    return firewall.exists(CUT)
 
 
 def heal() -> None:

@@ -25,13 +25,12 @@ def load(node: Node, archives: Iterable[Path]) -> list[str]:
     CommandError: containerd refuses it; waiting.TimedOutError: the kubelet is not offered it.
     """
     present = _images(node)
-    loaded = []
+    loaded: list[str] = []
     for archive in archives:
         wanted = ociarchive.images(archive)
-        if all(present.get(image.name) == image.digest for image in wanted):
-            continue
-        _import(node, archive)
-        loaded += [image.name for image in wanted]
+        if not wanted.items() <= present.items():
+            _import(node, archive)
+            loaded += wanted
     _wait_until_offered(node, loaded)
     return loaded
 
@@ -66,16 +65,18 @@ def _images(node: Node) -> dict[str, str]:
 
     containerd also lists every image under the digest of its configuration.
     """
-    rows = [line.split() for line in _ctr(node, "images", "ls").splitlines()[1:]]
-    return {row[0]: row[2] for row in rows if not row[0].startswith("sha256:")}
+    return {row[0]: row[2] for row in _rows(node) if not row[0].startswith("sha256:")}
+
+
+def _rows(node: Node) -> list[list[str]]:
+    return [line.split() for line in _ctr(node, "images", "ls").splitlines()[1:]]
 
 
 def _wait_until_offered(node: Node, names: Sequence[str]) -> None:
     """Waits until the kubelet can start containers from these images."""
 
     def unmanaged() -> str:
-        rows = [line.split() for line in _ctr(node, "images", "ls").splitlines()[1:]]
-        managed = {row[0] for row in rows if CRI_LABEL in row[-1]}
+        managed = {row[0] for row in _rows(node) if CRI_LABEL in row[-1]}
         missing = [name for name in names if name not in managed]
         return f"containerd does not offer {', '.join(missing)} to the kubelet" if missing else ""
 

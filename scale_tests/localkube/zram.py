@@ -25,11 +25,10 @@ def ensure(settings: Settings) -> None:
     memory, for one.
     """
     size = settings.zram_mib << 20
-    if _size(settings) == size:
-        return
-    remove(settings)
-    if size:
-        _add(settings, size)
+    if _size(settings) != size:
+        remove(settings)
+        if size:
+            _add(settings, size)
 
 
 def remove(settings: Settings) -> None:
@@ -73,10 +72,8 @@ def _size(settings: Settings) -> int:
 
 
 def _number(settings: Settings) -> str | None:
-    try:
-        return _note(settings).read_text()
-    except FileNotFoundError:
-        return None
+    note = _note(settings)
+    return note.read_text() if note.exists() else None
 
 
 def _note(settings: Settings) -> Path:

@@ -22,9 +22,9 @@ def archive(tmp_path: Path) -> Path:
 
 
 def test_a_written_image_is_read_back_by_its_name(archive: Path) -> None:
-    (image,) = ociarchive.images(archive)
-    assert image.name == NAME
-    assert image.digest.startswith("sha256:")
+    ((name, digest),) = ociarchive.images(archive).items()
+    assert name == NAME
+    assert digest.startswith("sha256:")
 
 
 def test_every_blob_is_stored_under_its_digest(archive: Path) -> None:
@@ -37,15 +37,15 @@ def test_every_blob_is_stored_under_its_digest(archive: Path) -> None:
 
 
 def test_the_image_runs_the_program_as_an_ordinary_user(archive: Path) -> None:
-    (image,) = ociarchive.images(archive)
+    (digest,) = ociarchive.images(archive).values()
     with tarfile.open(archive) as tar:
 
-        def blob(digest: str) -> dict[str, dict[str, str]]:
-            content = tar.extractfile("blobs/sha256/" + digest.removeprefix("sha256:"))
+        def blob(of: str) -> dict[str, dict[str, str]]:
+            content = tar.extractfile("blobs/sha256/" + of.removeprefix("sha256:"))
             assert content is not None
             return dict(json.load(content))
 
-        config = blob(blob(image.digest)["config"]["digest"])["config"]
+        config = blob(blob(digest)["config"]["digest"])["config"]
     assert config == {"Entrypoint": ["/pause"], "User": "65535:65535"}
 
 

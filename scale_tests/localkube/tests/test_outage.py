@@ -46,7 +46,7 @@ def test_an_outage_of_another_process_is_left_alone(monkeypatch: pytest.MonkeyPa
         commands.append(argv)
         return f":{outage.chain(SECOND)} - [0:0]\n"
 
-    monkeypatch.setattr(outage, "capture", run)
+    monkeypatch.setattr(firewall, "capture", run)
     with pytest.raises(OutageError, match="localkube-2 is away already"):
         outage.outage(SECOND).__enter__()
     assert commands == [["iptables-save", "-t", "filter"]]
@@ -61,7 +61,7 @@ def test_a_node_comes_back_after_an_error_in_the_meantime(
         steps.append(("run", argv[0]))
         return ""
 
-    monkeypatch.setattr(outage, "capture", run)
+    monkeypatch.setattr(firewall, "capture", run)
     monkeypatch.setattr(outage, "remove_chains", lambda _p, chains: steps.append(("open", chains)))
     for step in ("freeze", "thaw"):
         monkeypatch.setattr(cgroups, step, lambda group, step=step: steps.append((step, group)))

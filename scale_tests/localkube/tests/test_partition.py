@@ -64,7 +64,7 @@ def test_nodes_are_cut_off_with_all_addresses_of_their_pods(
         scripts.append(stdin)
         return ""
 
-    monkeypatch.setattr(partition, "capture", run)
+    monkeypatch.setattr(firewall, "capture", run)
     monkeypatch.setattr(partition, "heal", lambda: scripts.append("healed"))
     with partition.cut_nodes([second], [third]):
         assert f"-A {partition.CUT} -s 10.203.16.0/20 -g {partition.CUT}-A\n" in scripts[-1]
@@ -74,6 +74,6 @@ def test_nodes_are_cut_off_with_all_addresses_of_their_pods(
 
 
 def test_a_network_that_is_cut_is_not_cut_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(partition, "capture", lambda _argv: f":{partition.CUT} - [0:0]\n")
+    monkeypatch.setattr(firewall, "capture", lambda _argv: f":{partition.CUT} - [0:0]\n")
     with pytest.raises(PartitionError, match="is cut already"):
         partition.cut(ONE, OTHER).__enter__()
