@@ -31,6 +31,12 @@ class Spread:
         return f"{short(self.median)} ({short(self.low)} to {short(self.high)})"
 
 
+def error_bars(spreads: Iterable[Spread]) -> list[tuple[float, ...]]:
+    """Lengths below and above each median, as matplotlib takes them."""
+    lengths = [(each.median - each.low, each.high - each.median) for each in spreads]
+    return list(zip(*lengths, strict=True)) or [(), ()]
+
+
 def short(value: float) -> str:
     """A figure with the digits that mean something."""
     return f"{value:.0f}" if value >= 100 else f"{value:.3g}"

@@ -52,22 +52,22 @@ def _checks(
         cells = [row for row in rows if _selects(threshold, row)]
         part = "; ".join(dict.fromkeys(row.label for row in rows if row in cells))
     values = [getattr(cell, threshold.figure) for cell in cells]
-    known = [float(value) for value in values if value is not None]
+    is_reached = bool(cells) and None not in values
     found = []
     for bound, sign, worst, holds in (
-        (threshold.most, "<=", max(known, default=0.0), operator.le),
-        (threshold.least, ">=", min(known, default=0.0), operator.ge),
+        (threshold.most, "<=", max, operator.le),
+        (threshold.least, ">=", min, operator.ge),
     ):
-        if bound is None:
-            continue
-        value: str | None = None
-        ok: bool | None = None
-        if cells:
-            complete = len(known) == len(values)
-            value = _shown(threshold.figure, worst) if complete else "not reached"
-            ok = complete and holds(worst, bound)
-        target = f"{sign} {_shown(threshold.figure, bound)}"
-        found.append(Check(name=_name(threshold, part), value=value, bar=target, ok=ok))
+        if bound is not None:
+            value = _shown(threshold.figure, worst(values)) if is_reached else "not reached"
+            found.append(
+                Check(
+                    name=_name(threshold, part),
+                    value=value if cells else None,
+                    bar=f"{sign} {_shown(threshold.figure, bound)}",
+                    ok=is_reached and holds(worst(values), bound) if cells else None,
+                )
+            )
     return found
 
 

@@ -11,6 +11,7 @@ from scale_tests.cluster import operator
 from scale_tests.cluster.environment import Environment
 from scale_tests.cluster.kube import ApiError, Cluster, core
 from scale_tests.cluster.local_nodes import footprints
+from scale_tests.cluster.monitoring.exposition import Page
 from scale_tests.cluster.nodes import NodeStatus
 from scale_tests.cluster.wait import StalledError, wait_for
 from scale_tests.host import procfs
@@ -122,17 +123,13 @@ def control_plane(environment: Environment, cluster: Cluster) -> dict[str, Usage
 
 def _operator(cluster: Cluster) -> dict[str, Usage]:
     """The operator, as its replicas report; empty while none answers, as in an upgrade."""
-    cpu_seconds, memory_bytes = 0.0, 0.0
+    pages = []
     for pod in operator.operator_pods(cluster):
         path = f"http:{pod['metadata']['name']}:9090/proxy/metrics"
-        try:
-            samples = cluster.text(core(operator.NAMESPACE, "pods", path)).splitlines()
-        except ApiError:
-            continue
-        reported = dict(line.split()[:2] for line in samples if line.startswith("process_"))
-        cpu_seconds += float(reported.get(CPU, 0.0))
-        memory_bytes += float(reported.get(RESIDENT, 0.0))
-    return {"operator": Usage(cpu_seconds, int(memory_bytes))} if memory_bytes else {}
+        with suppress(ApiError):
+            pages.append(Page.parse(cluster.text(core(operator.NAMESPACE, "pods", path))))
+    cpu, memory = (sum(page.total(name) for page in pages) for name in (CPU, RESIDENT))
+    return {"operator": Usage(cpu, int(memory))} if memory else {}
 
 
 def between(before: Mapping[str, Usage], after: Mapping[str, Usage]) -> tuple[Component, ...]:

@@ -6,11 +6,10 @@ crosses of the same colour; simulated ones are dashed and hollow, and the legend
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -19,6 +18,7 @@ from matplotlib.ticker import NullLocator
 from scale_tests.benches.experiments.simulated import Simulated
 from scale_tests.measure.cells import Result
 from scale_tests.measure.drawing import COLOURS, GREY, HOLLOW
+from scale_tests.measure.spread import Spread, error_bars
 
 Of = Callable[[Result], float | None]
 """A figure of a cell, where it is known."""
@@ -29,15 +29,6 @@ OVERLAYS: tuple[dict[str, Any], ...] = (
     {"linestyle": "-.", "marker": "^"},
     {"linestyle": (0, (5, 1, 1, 1)), "marker": "v"},
 )
-
-
-class At(NamedTuple):
-    """A figure at one size: the median of the trials, and the extremes."""
-
-    nodes: int
-    median: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,16 +59,13 @@ class Material:
         return OVERLAYS[self.overlays.index(overlay) % len(OVERLAYS)]
 
 
-def by_size(cells: Iterable[Result], of: Of) -> list[At]:
-    """A figure of each size's cells; sizes at which it is known of none are left out."""
+def by_size(cells: Iterable[Result], of: Of) -> dict[int, Spread]:
+    """A figure of each size's trials; sizes at which it is known of none are left out."""
     known: dict[int, list[float]] = {}
     for cell in cells:
         if (value := of(cell)) is not None:
             known.setdefault(cell.nodes, []).append(value)
-    return [
-        At(nodes, statistics.median(values), min(values), max(values))
-        for nodes, values in sorted(known.items())
-    ]
+    return {nodes: Spread.of(values) for nodes, values in sorted(known.items())}
 
 
 def rows(axes: Axes, material: Material, of: Of) -> None:
@@ -87,15 +75,12 @@ def rows(axes: Axes, material: Material, of: Of) -> None:
         line(axes, by_size(cells, of), label=f"{overlay}, {mode}", **style)
 
 
-def line(axes: Axes, points: Sequence[At], **style: Any) -> None:
+def line(axes: Axes, points: Mapping[int, Spread], **style: Any) -> None:
     """Medians, with the spread of the trials unless all sizes have one trial alone."""
-    spread = [[at.median - at.low for at in points], [at.high - at.median for at in points]]
+    lengths = error_bars(points.values())
+    medians = [at.median for at in points.values()]
     axes.errorbar(
-        [at.nodes for at in points],
-        [at.median for at in points],
-        yerr=spread if any(map(any, spread)) else None,
-        capsize=2,
-        **style,
+        [*points], medians, yerr=lengths if any(map(any, lengths)) else None, capsize=2, **style
     )
 
 

@@ -168,8 +168,8 @@ def _control_plane(figure: Figure, material: Material) -> None:
             (memory, _part(name, lambda part: part.memory_bytes / MIB)),
             (cpu, _part(name, lambda part: part.cpu_seconds)),
         ):
-            points = [(at.nodes, at.median) for at in by_size(material.cells, of)]
-            axes.plot(*zip(*points, strict=True), label=name, **style)
+            found = by_size(material.cells, of)
+            axes.plot([*found], [at.median for at in found.values()], label=name, **style)
     against_nodes(memory, title="memory", label="MiB")
     against_nodes(cpu, title="processor time in a cell", label="seconds")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -48,9 +48,14 @@ class Report:
     directory: Path
 
     @property
+    def is_published(self) -> bool:
+        """Whether the published evaluation is repeated."""
+        return published.is_repeated_by(self.experiment.ad_counter)
+
+    @property
     def simulated(self) -> Sequence[Simulated]:
         """The simulated cells that compare."""
-        return self.rows if published.is_repeated_by(self.experiment.ad_counter) else ()
+        return self.rows if self.is_published else ()
 
     @property
     def missing(self) -> list[Json]:
@@ -67,12 +72,57 @@ class Report:
 
     def draw(self, _cells: Sequence[Any], directory: Path) -> list[Picture]:
         """Every picture; none where no cell is complete."""
-        return _draw(self, directory / "pictures")
+        whole = [cell for cell in self.results if cell.converged]
+        if not whole:
+            return []
+        material = Material(cells=whole, simulated=self.simulated, is_published=self.is_published)
+        note = provenance.circumstances(self.experiment, self.results)
+        drawn = drawing.draw(pictures.PICTURES, material, directory / "pictures", note=note)
+        return [replace(picture, caption=self._caption(picture)) for picture in drawn]
 
     def page(self, meta: Mapping[str, Any], cells: Sequence[Any], drawn: Sequence[Picture]) -> Page:
         """The page."""
-        title = f"{self.experiment.title}, {meta['started'][:10]}"
-        return Page(title=title, sections=_sections(self, self.checks(cells), drawn))
+        experiment, results = self.experiment, self.results
+        speed = provenance.speed(results)
+        figures = tables.transmission(experiment, results, self.simulated)
+        incomplete = [
+            f"{_name(cell)}: {cell.error or 'the counters of the nodes differ'}"
+            for cell in results
+            if not cell.converged
+        ]
+        left = [f"{_name(cell)}: {'; '.join(cell.left)}" for cell in results if cell.left]
+        not_run = [tables.not_run_table(experiment, self.missing)] if self.missing else []
+        targets = bars_table(self.checks(cells), f"The targets of the run. {speed}")
+        return Page(
+            title=f"{experiment.title}, {meta['started'][:10]}",
+            sections=[
+                Section(title="Targets", text=self._introduction(), parts=[targets]),
+                Section(title="Pictures", parts=drawn),
+                Section(title="Figures", parts=[figures, *tables.others(experiment, results)]),
+                Section(title="Incomplete cells", text=incomplete),
+                Section(title="Cells whose deletion left something", text=left),
+                Section(title="Cells that took longer than they count", text=_slow(results)),
+                Section(title="Cells that were not run", parts=not_run),
+                Section(title="Again", text=[_TEXT["again"]]),
+            ],
+        )
+
+    def _caption(self, picture: Picture) -> str:
+        rows = self.simulated if picture.file.stem == pictures.WITH_SIMULATED else ()
+        less = tables.less([*self.results, *rows])
+        hollow = f" Dashed and hollow is simulated.{simulated.note(rows)}" if rows else ""
+        return f"{picture.caption} {less}{provenance.speed(self.results)}{hollow}"
+
+    def _introduction(self) -> list[str]:
+        results, missing = self.results, len(self.missing)
+        part = f" of {len(results) + missing}" if missing else ""
+        cells = _TEXT["cells"].format(
+            count=f"{len(results)}{part}",
+            machines=provenance.machines_text(results),
+            seed=self.experiment.seed,
+            versions=listed(provenance.versions(results)),
+        )
+        return [cells, *provenance.compression(results)]
 
 
 def conclude(session: Session, found: Report) -> int:
@@ -82,7 +132,7 @@ def conclude(session: Session, found: Report) -> int:
     started = min(datetime.fromisoformat(cell.started) for cell in results)
     session = replace(session, started=started, quick=experiment.quick)
     return session.reported(found).conclude(
-        [cell.brief() for cell in results] + [cell.json() for cell in found.simulated],
+        [cell.brief() for cell in results] + [asdict(cell) for cell in found.simulated],
         versions=provenance.versions(results),
         config=experiment.model_dump(by_alias=True, mode="json"),
         seed=experiment.seed,
@@ -91,78 +141,6 @@ def conclude(session: Session, found: Report) -> int:
         not_run=found.missing,
         directory=str(relative(found.directory)),
     )
-
-
-def _draw(contents: Report, directory: Path) -> list[Picture]:
-    experiment, results = contents.experiment, contents.results
-    material = Material(
-        cells=[cell for cell in results if cell.converged],
-        simulated=contents.simulated,
-        is_published=published.is_repeated_by(experiment.ad_counter),
-    )
-    if not material.cells:
-        return []
-    note = provenance.circumstances(experiment, results)
-    return [
-        replace(picture, caption=_caption(picture, contents))
-        for picture in drawing.draw(pictures.PICTURES, material, directory, note=note)
-    ]
-
-
-def _caption(picture: Picture, contents: Report) -> str:
-    shows_simulated = picture.file.stem == pictures.WITH_SIMULATED
-    rows = contents.simulated if shows_simulated else ()
-    less = tables.less([*contents.results, *rows])
-    hollow = f" Dashed and hollow is simulated.{simulated.note(rows)}" if rows else ""
-    return f"{picture.caption} {less}{provenance.speed(contents.results)}{hollow}"
-
-
-def _sections(contents: Report, found: Sequence[Check], drawn: Sequence[Picture]) -> list[Section]:
-    experiment, results, missing = contents.experiment, contents.results, contents.missing
-    figures = [
-        tables.transmission(experiment, results, contents.simulated),
-        *tables.others(experiment, results),
-    ]
-    speed = provenance.speed(results)
-    return [
-        Section(
-            title="Targets",
-            text=_introduction(contents),
-            parts=[bars_table(found, f"The targets of the run. {speed}")],
-        ),
-        Section(title="Pictures", parts=drawn),
-        Section(title="Figures", parts=figures),
-        Section(
-            title="Incomplete cells",
-            text=[
-                f"{_name(cell)}: {cell.error or 'the counters of the nodes differ'}"
-                for cell in results
-                if not cell.converged
-            ],
-        ),
-        Section(
-            title="Cells whose deletion left something",
-            text=[f"{_name(cell)}: {'; '.join(cell.left)}" for cell in results if cell.left],
-        ),
-        Section(title="Cells that took longer than they count", text=_slow(results)),
-        Section(
-            title="Cells that were not run",
-            parts=[tables.not_run_table(experiment, missing)] if missing else [],
-        ),
-        Section(title="Again", text=[_TEXT["again"]]),
-    ]
-
-
-def _introduction(contents: Report) -> list[str]:
-    results, missing = contents.results, len(contents.missing)
-    part = f" of {len(results) + missing}" if missing else ""
-    cells = _TEXT["cells"].format(
-        count=f"{len(results)}{part}",
-        machines=provenance.machines_text(results),
-        seed=contents.experiment.seed,
-        versions=listed(provenance.versions(results)),
-    )
-    return [cells, *provenance.compression(results)]
 
 
 def _name(cell: Result) -> str:

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from scale_tests.benches.experiments.experiment import Experiment, ExperimentError, Point
 
-Members = Mapping[str, Sequence[int | str]]
-"""Sizes, overlays and synchronizations, by the options that name them."""
-
-
-def _of(point: Point) -> Members:
-    return {
-        "--sizes": (point.nodes,),
-        "--overlays": (point.overlay.kind, point.overlay.name),
-        "--synchronizations": (point.synchronization,),
-    }
+_MEMBERS: dict[str, Callable[[Point], Sequence[Any]]] = {
+    "sizes": lambda point: [point.nodes],
+    "overlays": lambda point: [point.overlay.kind, point.overlay.name],
+    "synchronizations": lambda point: [point.synchronization],
+}
+"""Of a point, by the option that restricts it to some of them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,32 +28,25 @@ class Selection:
     """Their kinds, or their names in tables."""
     synchronizations: Sequence[str] = ()
 
-    @property
-    def _named(self) -> Members:
-        return {
-            "--sizes": self.sizes,
-            "--overlays": self.overlays,
-            "--synchronizations": self.synchronizations,
-        }
+    def _named(self) -> Iterator[tuple[str, Sequence[Any], Callable[[Point], Sequence[Any]]]]:
+        """Each option with its members, and those of a point."""
+        for option, of in _MEMBERS.items():
+            if named := getattr(self, option):
+                yield f"--{option}", named, of
 
     def takes(self, point: Point) -> bool:
         """Whether a point is selected."""
-        own = _of(point)
-        return all(
-            not named or not set(named).isdisjoint(own[option])
-            for option, named in self._named.items()
-        )
+        return all(set(named) & set(of(point)) for _, named, of in self._named())
 
     @property
     def text(self) -> str:
         """As it is written on the command line."""
-        named = self._named.items()
-        return " ".join(f"{option} {','.join(map(str, own))}" for option, own in named if own)
+        return " ".join(f"{option} {','.join(map(str, own))}" for option, own, _ in self._named())
 
     def check(self, experiment: Experiment) -> None:
         """Raises ExperimentError if a member that is named is none of the experiment's."""
-        for option, named in self._named.items():
-            known = dict.fromkeys(m for point in experiment.points() for m in _of(point)[option])
+        for option, named, of in self._named():
+            known = dict.fromkeys(m for point in experiment.points() for m in of(point))
             for member in named:
                 if member not in known:
                     raise ExperimentError(

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from scale_tests.benches.experiments import published
-from scale_tests.cluster.kube import Json
 from scale_tests.host.units import GIB
 from scale_tests.measure import synchronization
 from scale_tests.measure.figure import Cell
@@ -62,10 +61,6 @@ class Simulated:
         if self.is_extrapolated:
             return f"simulated, {self.increments} of {synchronization.INCREMENTS} increments"
         return "simulated"
-
-    def json(self) -> Json:
-        """As it is written."""
-        return asdict(self)
 
 
 def simulated(row: Row) -> Simulated:

@@ -19,7 +19,7 @@ from scale_tests.measure.drawing import (
     legend_below,
     panels,
 )
-from scale_tests.measure.spread import KB, MB, Cell, Spread, having, payload
+from scale_tests.measure.spread import KB, MB, Cell, Spread, error_bars, having, payload
 
 PUBLISHED = {(1.0, 512 * KB): 1.9, (20.0, 512 * KB): 13.4, (1.0, 8 * MB): 3.7}
 """Throughput over that of Distributed Erlang as Partisan's authors published it, with 128 pairs and
@@ -41,12 +41,12 @@ def _microbenchmarks(figure: Figure, cells: Sequence[Cell]) -> bool:
                 for point in report.points(cells)
                 if _at(point, place)
                 and point.lanes == lanes
-                and (spread := _over_disterl(cells, point, system))
+                and (spread := report.compared(cells, point, system, "disterl"))
             ]
             axes.errorbar(
                 [pairs for pairs, _ in ratios],
                 [spread.median for _, spread in ratios],
-                yerr=_error_bars([spread for _, spread in ratios]),
+                yerr=error_bars(spread for _, spread in ratios),
                 fmt="o" + style,
                 capsize=3,
                 color=_COLOURS[system],
@@ -111,7 +111,7 @@ def _head_of_line(figure: Figure, cells: Sequence[Cell]) -> bool:
                 spread.median,
                 0.34,
                 color=colour,
-                yerr=_error_bars([spread]),
+                yerr=error_bars([spread]),
                 capsize=3,
                 label="idle" if load == "idle" else "next to a stream of 8 MB messages",
             )
@@ -151,16 +151,8 @@ def _dispatch(figure: Figure, cells: Sequence[Cell]) -> bool:
     return True
 
 
-def _error_bars(spreads: Sequence[Spread]) -> list[list[float]]:
-    return [[s.median - s.low for s in spreads], [s.high - s.median for s in spreads]]
-
-
 def _at(point: report.Point, place: tuple[float, int]) -> bool:
     return (point.rtt_ms, point.payload) == place and point.congestion == "reno" and point.affinity
-
-
-def _over_disterl(cells: Sequence[Cell], point: report.Point, system: str) -> Spread | None:
-    return report.ratio(report.select(cells, point, system), report.select(cells, point, "disterl"))
 
 
 PICTURES = tuple(

@@ -6,7 +6,7 @@ Cells without an `experiment` are those of the footprint, which have a document 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,15 +62,11 @@ class Target:
 
     def found(self, cells: Sequence[Cell], attempt: int) -> Spread | None:
         """The ratios of the repetitions of an attempt; None where it was not measured."""
-        point = self.point
-        if point is not None:
-            return ratio(
-                select(cells, point, "ours", attempt=attempt),
-                select(cells, point, self.other, attempt=attempt),
-            )
+        if self.point is not None:
+            return compared(cells, self.point, "ours", self.other, attempt=attempt)
         found = pings(cells, attempt=attempt)
         ours, other = (found.get((self.rtt_ms, system), []) for system in ("ours", self.other))
-        return ratio(ours, other, lambda run: float(run["loaded"]["p99_ms"]))
+        return spread.ratio(ours, other, lambda run: float(run["loaded"]["p99_ms"]))
 
 
 def select(
@@ -82,13 +78,16 @@ def select(
     return having(cells, experiment="throughput", **wanted)
 
 
-def ratio(
-    over: Sequence[Cell],
-    under: Sequence[Cell],
-    figure: Callable[[Cell], float] = lambda cell: float(cell["mb_per_s"]),
+def ratio(over: Sequence[Cell], under: Sequence[Cell]) -> Spread | None:
+    """The ratio of throughput in each repetition; None where one side was not measured."""
+    return spread.ratio(over, under, lambda cell: float(cell["mb_per_s"]))
+
+
+def compared(
+    cells: Sequence[Cell], point: Point, system: str, other: str, *, attempt: int = 0
 ) -> Spread | None:
-    """The ratio of each repetition; None where one side was not measured."""
-    return spread.ratio(over, under, figure)
+    """The throughput of a system over that of another at a point."""
+    return ratio(*(select(cells, point, one, attempt=attempt) for one in (system, other)))
 
 
 def points(cells: Sequence[Cell]) -> list[Point]:
@@ -272,7 +271,7 @@ def _dispatch_checks(runs: Sequence[Cell]) -> list[Check]:
         return []
     few, many = (pick(c["connections"] for c in runs) for pick in (min, max))
     over, under = (having(runs, connections=count) for count in (many, few))
-    grown = ratio(over, under, lambda run: float(run["ns_per_send"]))
+    grown = spread.ratio(over, under, lambda run: float(run["ns_per_send"]))
     assert grown is not None
     name = f"cost of a send at {many} connections over that at {few}"
     return [at_most(name, grown.median, DISPATCH_GROWTH, shown=str(grown))]
