@@ -112,15 +112,34 @@ def test_a_pod_that_is_no_node_is_not_attached_to(kubectl: FakeKubectl) -> None:
     assert kubectl.sent == []
 
 
-def test_a_program_is_written_to_and_read_from(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+@pytest.fixture
+def program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Return the file of a kubectl on the PATH, which a test writes."""
     program = tmp_path / "kubectl"
-    program.write_text('#!/bin/sh\nread line; echo "$line, $1"; echo "error: gone" >&2; exit 1\n')
-    program.chmod(0o755)
+    program.touch(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
+    return program
+
+
+def test_a_program_is_written_to_and_read_from(program: Path) -> None:
+    program.write_text('#!/bin/sh\nread line; echo "$line, $1"; echo "error: gone" >&2; exit 1\n')
     with Kubectl().pipe(["exec"]) as pipe:
         pipe.send("hello")
         assert pipe.receive() == "hello, exec"
         with pytest.raises(KubectlError, match="gone"):
             pipe.receive()
+
+
+def test_the_end_of_a_block_is_the_end_of_the_input(program: Path, tmp_path: Path) -> None:
+    program.write_text(f"#!/bin/sh\nread line; echo $line; cat; echo ended > {tmp_path}/log\n")
+    with Kubectl().pipe(["exec"]) as pipe:
+        pipe.send("hello")
+        assert pipe.receive() == "hello"
+    assert (tmp_path / "log").read_text() == "ended\n"
+
+
+def test_a_program_that_reads_nothing_is_an_error_of_its_own(program: Path) -> None:
+    program.write_text('#!/bin/sh\nexec <&-; echo "error: no such pod" >&2; exit 1\n')
+    # More than the pipe holds.
+    with pytest.raises(KubectlError, match="no such pod"), Kubectl().pipe(["exec"]) as pipe:
+        pipe.send("x" * 1_000_000)

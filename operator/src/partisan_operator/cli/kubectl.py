@@ -10,7 +10,7 @@ import json
 import re
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from tempfile import TemporaryFile
 from typing import Any, cast
@@ -22,6 +22,9 @@ PROGRAM = "kubectl"
 FIELD_MANAGER = "kubectl-partisan"
 REQUEST_TIMEOUT = "15s"
 """Kubectl's timeout for one answer."""
+
+_END_SECONDS = 5.0
+"""Seconds in which kubectl ends after its input."""
 
 _SERVER_ERROR = re.compile(r"Error from server(?: \((?P<reason>\w+)\))?: (?P<message>.*)", re.S)
 _INVALID = re.compile(r"The \S+ \"[^\"]*\" is invalid: (?P<message>.*)", re.S)
@@ -136,7 +139,14 @@ class Kubectl:
             try:
                 yield Pipe(send, receive)
             finally:
-                process.terminate()
+                # What kubectl has not taken is lost with it.
+                with suppress(BrokenPipeError):
+                    stdin.close()
+                # The end of the input is also the end of the program in the container.
+                try:
+                    process.wait(_END_SECONDS)
+                except subprocess.TimeoutExpired:
+                    process.terminate()
 
     def text(self, path: str, **query: str) -> str:
         """Read one path of the API server, such as a node's `/metrics` through its proxy.

@@ -15,5 +15,7 @@ def run(context: Context, arguments: Namespace) -> int:
     node = access.pod_of(context, arguments.node)["metadata"]["name"]
     terminal = sys.stdin.isatty()
     if terminal:
-        context.write(f"A shell on {node}: Ctrl-D leaves it; q(). and init:stop(). end the node.")
+        context.write(
+            f"A shell on {node}: Ctrl-C or Ctrl-D leaves it; q(). and init:stop(). end the node."
+        )
     return context.api.interact(console(context, node, *(["--tty"] if terminal else [])))
