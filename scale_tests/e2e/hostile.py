@@ -387,6 +387,7 @@ NUMBERS: list[Row] = [
     (counter(ads=0), "spec.workload.adCounter.ads"),
     (counter(ads=2**31), "spec.workload.adCounter.ads"),
     ({"paused": "yes"}, "spec.paused"),
+    ({"development": "yes"}, "spec.development"),
     ({"networkPolicy": {"enabled": "true"}}, "spec.networkPolicy.enabled"),
     ({"imagePullPolicy": "Sometimes"}, "spec.imagePullPolicy"),
     ({"imagePullPolicy": ""}, "spec.imagePullPolicy"),
