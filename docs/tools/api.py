@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any
 
 import yaml
@@ -24,9 +25,10 @@ LONGEST = 9
 Schema = Mapping[str, Any]
 
 
+@cache
 def stored_schema() -> Schema:
     """The schema of the version that is stored."""
-    definition = yaml.safe_load(DEFINITION.read_text())
+    definition = yaml.load(DEFINITION.read_text(), yaml.CSafeLoader)
     (stored,) = (version for version in definition["spec"]["versions"] if version["storage"])
     schema: Schema = stored["schema"]["openAPIV3Schema"]
     return schema

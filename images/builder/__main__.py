@@ -38,8 +38,8 @@ def add_images(command: argparse.ArgumentParser) -> None:
     )
 
 
-def main() -> int:
-    """Runs one command and returns the exit status."""
+def parser() -> argparse.ArgumentParser:
+    """The parser of the command line."""
     parser = argparse.ArgumentParser(prog="python -m images.builder", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     command = commands.add_parser("build", help="build what has changed, as OCI archives")
@@ -48,7 +48,12 @@ def main() -> int:
     command.add_argument("registry", help="where to, such as registry.example.org/team")
     add_images(command)
     commands.add_parser("page", help="bundle the live page into the operator's package")
-    options = parser.parse_args()
+    return parser
+
+
+def main() -> int:
+    """Runs one command and returns the exit status."""
+    options = parser().parse_args()
     try:
         if options.command == "page":
             console.ensure_page()

@@ -17,7 +17,7 @@ from scale_tests.localkube.settings import RESERVED, Settings
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs one command and returns the exit status: 0, or 1 with an error or a cluster ill."""
-    options = _parser().parse_args(arguments)
+    options = parser().parse_args(arguments)
     try:
         return options.run(options) or 0
     except (CommandError, LocalkubeError) as error:
@@ -25,7 +25,8 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
 
 
-def _parser() -> argparse.ArgumentParser:
+def parser() -> argparse.ArgumentParser:
+    """The parser of the command line."""
     parser = argparse.ArgumentParser(
         prog="python -m scale_tests.localkube",
         description="A real Kubernetes on this machine: no Docker engine, no registry.",
