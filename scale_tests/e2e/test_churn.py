@@ -6,7 +6,7 @@ import pytest
 
 from scale_tests.benches.churn.faults import Faults
 from scale_tests.cluster.environment import Environment
-from scale_tests.cluster.subject import LASTING, Subject, counter, manifest
+from scale_tests.cluster.subject import LASTING, counter, manifest
 from scale_tests.cluster.wait import wait_for
 from scale_tests.e2e.conftest import NewSubject
 from scale_tests.e2e.outcomes import assert_accounted, wait_partitioned, wait_replaced
@@ -25,7 +25,7 @@ def test_a_partition_into_halves_is_reported_and_heals(
     subject.apply(manifest("cut", NODES, **COUNTING))
     subject.wait_counted(NODES * 5)
     before = subject.incarnations()
-    with _faults(subject).partition() as sides:
+    with Faults(subject, seed=1).partition() as sides:
         wait_partitioned(subject)
         wait_for(
             "no neighbour on the other side",
@@ -47,7 +47,7 @@ def test_half_of_the_nodes_killed_at_once_return_and_the_count_is_exact(
     subject.apply(manifest("halved", NODES, **COUNTING))
     subject.wait_counted(NODES * 5)
     before = subject.incarnations()
-    faults = _faults(subject)
+    faults = Faults(subject, seed=1)
     victims = faults.draw(0.5)
     faults.kill(victims)
     wait_replaced(subject, len(victims))
@@ -56,7 +56,3 @@ def test_half_of_the_nodes_killed_at_once_return_and_the_count_is_exact(
     assert {name for name in before if after[name] != before[name]} == set(victims)
     assert len(victims) == NODES // 2
     assert_accounted(subject, status)
-
-
-def _faults(subject: Subject) -> Faults:
-    return Faults(subject.environment, subject.cluster, subject.namespace, subject.name, seed=1)

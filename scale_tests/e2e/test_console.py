@@ -98,7 +98,7 @@ async def test_the_page_follows_a_cluster_from_its_start_through_faults(
 
     # The network is cut in this machine's own packet filter.
     if environment.local:
-        with Faults(environment, subject.cluster, subject.namespace, "seen", seed=1).partition():
+        with Faults(subject, seed=1).partition():
             await expect(head).to_contain_text("2 components")
             await expect(page.get_by_text("OverlayPartitioned").first).to_be_visible()
         subject.wait_healthy(NODES)

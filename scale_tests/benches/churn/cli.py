@@ -21,10 +21,11 @@ from scale_tests.cluster import environment as environments
 from scale_tests.cluster import operator
 from scale_tests.cluster.capacity import capacity, shortage
 from scale_tests.cluster.environment import ConfigurationError
-from scale_tests.cluster.kube import Cluster, partisan_cluster
+from scale_tests.cluster.kube import Cluster
 from scale_tests.cluster.must_gather import explain
 from scale_tests.cluster.removal import remove_cluster, start_over
 from scale_tests.cluster.sampler import Sampler
+from scale_tests.cluster.subject import Subject
 from scale_tests.cluster.wait import StalledError
 from scale_tests.host.commands import ROOT
 from scale_tests.localkube import partition
@@ -65,10 +66,10 @@ def _run(session: Session) -> int:
         raise ConfigurationError(shortage(environment, room, scenario.nodes))
     operator.install(environment)
     start_over(cluster, NAMESPACE, NAME)
-    cluster.create(partisan_cluster(NAMESPACE), scenario.manifest(NAME))
+    subject = Subject(environment, cluster, NAMESPACE, NAME).apply(scenario.manifest(NAME))
     session = replace(session, started=datetime.now(UTC))
-    sampler = Sampler(timeline.sampling(environment, cluster, NAMESPACE, NAME))
-    faults = Faults(environment, cluster, NAMESPACE, NAME, seed=scenario.seed)
+    sampler = Sampler(timeline.sampling(subject))
+    faults = Faults(subject, seed=scenario.seed)
     runner, last = Runner(scenario=scenario, faults=faults, sampler=sampler, say=session.say), None
     with sampler:
         try:

@@ -12,10 +12,10 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from scale_tests.cluster.environment import Environment
-from scale_tests.cluster.kube import Cluster, core
+from scale_tests.cluster.kube import core
 from scale_tests.cluster.local_nodes import processes
 from scale_tests.cluster.partisan import read_addresses
+from scale_tests.cluster.subject import Subject
 from scale_tests.cluster.wait import repeating
 from scale_tests.host import procfs
 from scale_tests.localkube import partition
@@ -30,13 +30,9 @@ class FaultError(Exception):
 class Faults:
     """Injects faults into one cluster; the victims follow from the seed and the order of calls."""
 
-    def __init__(
-        self, environment: Environment, cluster: Cluster, namespace: str, name: str, *, seed: int
-    ) -> None:
-        self._environment = environment
-        self._cluster = cluster
-        self._namespace = namespace
-        self._name = name
+    def __init__(self, subject: Subject, *, seed: int) -> None:
+        self._subject = subject
+        self._named = f"PartisanCluster {subject.namespace}/{subject.name}"
         self._random = random.Random(seed)
 
     def draw(self, share: float) -> tuple[str, ...]:
@@ -52,12 +48,13 @@ class Faults:
         On this machine the processes are frozen until the API server has deleted the pods, so that
         none is restarted in its pod or handles SIGTERM. Raises ApiError; PermissionError: not root.
         """
-        running = processes(self._namespace) if self._environment.local else {}
+        subject = self._subject
+        running = processes(subject.namespace) if subject.environment.local else {}
         doomed = [running[victim] for victim in victims if victim in running]
         procfs.send(signal.SIGSTOP, doomed)
         try:
-            self._cluster.delete(
-                core(self._namespace, "pods"),
+            subject.cluster.delete(
+                core(subject.namespace, "pods"),
                 labelSelector=f"{POD_NAME_LABEL} in ({','.join(victims)})",
                 gracePeriodSeconds="0",
             )
@@ -87,7 +84,7 @@ class Faults:
 
         Raises FaultError: the cluster is elsewhere, or has one pod; LocalkubeError, ApiError.
         """
-        if not self._environment.local:
+        if not self._subject.environment.local:
             raise FaultError(
                 "a cluster of KUBECONFIG cannot be partitioned from here: whether NetworkPolicies"
                 " are enforced there, and cut connections that stand, is up to its network. Unset"
@@ -95,10 +92,7 @@ class Faults:
             )
         addresses = self._addresses()
         if len(addresses) < 2:
-            raise FaultError(
-                f"PartisanCluster {self._namespace}/{self._name} has {len(addresses)} pods: a"
-                " partition takes two"
-            )
+            raise FaultError(f"{self._named} has {len(addresses)} pods: a partition takes two")
         pods = sorted(addresses)
         one = frozenset(self._random.sample(pods, len(pods) // 2))
         other = frozenset(pods) - one
@@ -109,8 +103,9 @@ class Faults:
         """The names of all pods, in an order that a seed can be relied on."""
         pods = sorted(self._addresses())
         if not pods:
-            raise FaultError(f"PartisanCluster {self._namespace}/{self._name} has no pods")
+            raise FaultError(f"{self._named} has no pods")
         return pods
 
     def _addresses(self) -> dict[str, str]:
-        return read_addresses(self._cluster, self._namespace, self._name)
+        subject = self._subject
+        return read_addresses(subject.cluster, subject.namespace, subject.name)

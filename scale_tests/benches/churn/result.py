@@ -42,13 +42,11 @@ class Outcome:
 
 def outcome(phase: Phase, samples: Sequence[Sample]) -> Outcome:
     """The figures of one phase; `samples` are those of the whole recording."""
-    nodes = len(phase.incarnations)
-    end = phase.whole_at
+    nodes, end, lasting = len(phase.incarnations), phase.whole_at, phase.until
     seen = within(samples, phase.at, end)
     before = [s for s in samples if s.seconds <= phase.at][-1]
-    settled = within(samples, phase.at, phase.accounted_at)[-1:] or [before]
+    settled = [before, *within(samples, phase.at, phase.accounted_at)][-1]
     frames, payload = _traffic(samples, phase.at, end)
-    lasting = phase.until
     reached = [reach for s in seen if (reach := phase.reach(s)) is not None]
     return Outcome(
         name=phase.name,
@@ -61,8 +59,8 @@ def outcome(phase: Phase, samples: Sequence[Sample]) -> Outcome:
         survivors_connected=_connected(phase, seen),
         one_component=_between(lasting, end),
         accounted=_between(lasting, phase.accounted_at),
-        increments=_made(settled[-1]) - _made(before),
-        lost=settled[-1].cluster.workload.lost_increments - before.cluster.workload.lost_increments,
+        increments=_made(settled) - _made(before),
+        lost=settled.cluster.workload.lost_increments - before.cluster.workload.lost_increments,
         restarted=tuple(sorted({name for s in seen for name in phase.restarted(s)})),
         bytes_per_second_and_node=round(frames / nodes, 1),
         payload_per_second_and_node=round(payload / nodes, 1),
@@ -91,33 +89,32 @@ def accounts(
 ) -> list[Account]:
     """One for each phase whose count became exact, and one for `last`, the end, if it came."""
     at = {sample.seconds: sample for sample in samples}
-    found = [
-        _account(phase.name, due=at[phase.whole_at].accounted, held=at[phase.accounted_at])
+    ended = [
+        (phase.name, at[phase.whole_at].accounted, at[phase.accounted_at])
         for phase in phases
         if phase.whole_at is not None and phase.accounted_at is not None
     ]
-    if last is not None:
-        found.append(_account("end of the count", due=last.accounted, held=last))
-    return found
-
-
-def _account(name: str, *, due: int, held: Sample) -> Account:
-    run = held.cluster.workload
-    least, largest = held.values
-    return Account(
-        name=name,
-        due=due,
-        least=least,
-        largest=largest,
-        made=run.increments_sum,
-        lost=run.lost_increments,
-    )
+    ended += [("end of the count", last.accounted, last)] if last else []
+    return [
+        Account(
+            name=name,
+            due=due,
+            least=held.values[0],
+            largest=held.values[1],
+            made=_made(held),
+            lost=held.cluster.workload.lost_increments,
+        )
+        for name, due, held in ended
+    ]
 
 
 def checks(outcomes: Sequence[Outcome], last: Sample | None, *, planned: int) -> list[Check]:
     """The targets of a recording with so many planned faults; `last` ended the count, if any."""
     faults = [o for o in outcomes if o.kind != "calm"]
     restarted = {name for o in outcomes for name in o.restarted}
+    killed = sum(o.killed for o in faults)
+    # The targets of the end of the count are missed where there was none.
+    run = last.cluster.workload if last else None
     return [
         equal(
             "faults after which the overlay was one component again, of all nodes",
@@ -129,7 +126,18 @@ def checks(outcomes: Sequence[Outcome], last: Sample | None, *, planned: int) ->
             sum(o.accounted is not None for o in faults),
             planned,
         ),
-        *_checks_of_the_end(last, killed=sum(o.killed for o in faults)),
+        Check(
+            name="value + lost = increments, in every replica, when the count had ended",
+            value=f"{run.value} + {run.lost_increments} = {run.increments_sum}" if run else None,
+            bar="equal, in all replicas",
+            ok=last is not None and exact(last),
+        ),
+        Check(
+            name="nodes replaced, of those that were killed",
+            value=f"{run.replaced_nodes} of {killed}" if run else None,
+            bar="all, and no other",
+            ok=run is not None and run.replaced_nodes == killed,
+        ),
         equal("survivors that were restarted", len(restarted), 0),
         *(
             Check(
@@ -140,29 +148,6 @@ def checks(outcomes: Sequence[Outcome], last: Sample | None, *, planned: int) ->
             )
             for cut in faults
             if cut.kind == "partition"
-        ),
-    ]
-
-
-def _checks_of_the_end(last: Sample | None, *, killed: int) -> list[Check]:
-    """The targets of the end of the count, which are missed where there was none."""
-    total = replaced = None
-    if last is not None:
-        run = last.cluster.workload
-        total = f"{run.value} + {run.lost_increments} = {run.increments_sum}"
-        replaced = f"{run.replaced_nodes} of {killed}"
-    return [
-        Check(
-            name="value + lost = increments, in every replica, when the count had ended",
-            value=total,
-            bar="equal, in all replicas",
-            ok=last is not None and exact(last),
-        ),
-        Check(
-            name="nodes replaced, of those that were killed",
-            value=replaced,
-            bar="all, and no other",
-            ok=last is not None and last.cluster.workload.replaced_nodes == killed,
         ),
     ]
 
@@ -193,10 +178,8 @@ def _traffic(samples: Sequence[Sample], start: float, end: float | None) -> tupl
     if len(line) < 2:
         return 0.0, 0.0
     (began, first), (ended, last) = line[0], line[-1]
-    frames, payload = (
-        (last[kind] - first[kind]) / (ended - began) for kind in ("frames", "payload")
-    )
-    return frames, payload
+    frames, payload = (last[kind] - first[kind] for kind in ("frames", "payload"))
+    return frames / (ended - began), payload / (ended - began)
 
 
 def _made(sample: Sample) -> int:

@@ -12,11 +12,10 @@ from dataclasses import dataclass, field
 import urllib3
 
 from scale_tests.cluster import views
-from scale_tests.cluster.environment import Environment
-from scale_tests.cluster.kube import Cluster
 from scale_tests.cluster.nodes import NodeStatus, components, read_nodes, read_nodes_at
 from scale_tests.cluster.observation import Observation, slopes, totals
-from scale_tests.cluster.partisan import read_addresses, read_cluster
+from scale_tests.cluster.partisan import read_addresses
+from scale_tests.cluster.subject import Subject
 
 _ENOUGH = 0.9
 """The share of the survivors that must answer for a sample to count for their links."""
@@ -62,21 +61,19 @@ class Sample(Observation):
         )
 
 
-def sampling(
-    environment: Environment, cluster: Cluster, namespace: str, name: str
-) -> Callable[[float], Sample]:
+def sampling(subject: Subject) -> Callable[[float], Sample]:
     """A function that samples a cluster, at its pods' addresses where this machine reaches them."""
     pool = urllib3.PoolManager(
         num_pools=1, retries=False, timeout=urllib3.Timeout(5.0), headers={"connection": "close"}
     )
 
     def take(seconds: float) -> Sample:
-        status = read_cluster(cluster, namespace, name)
-        addresses = read_addresses(cluster, namespace, name)
+        status = subject.status()
+        addresses = read_addresses(subject.cluster, subject.namespace, subject.name)
         nodes = (
             read_nodes_at(addresses, pool)
-            if environment.local
-            else read_nodes(cluster, namespace, sorted(addresses))
+            if subject.environment.local
+            else read_nodes(subject.cluster, subject.namespace, sorted(addresses))
         )
         return Sample(seconds=seconds, cluster=status, nodes=tuple(nodes))
 

@@ -22,34 +22,24 @@ from scale_tests.cluster.fleet import build_release
 from scale_tests.measure import versions
 from scale_tests.measure.bench import Bench, Session, option
 
-_FULL_CLIENTS, _QUICK_CLIENTS = 1024, 128
-_FULL_SPEEDUP, _QUICK_SPEEDUP = 4.0, 256.0
-_FULL_LIMIT, _QUICK_LIMIT = 4096.0, 1024.0
+SETTINGS = {
+    "CLIENTS": (1024, 128),
+    "SPEEDUP": (4.0, 256.0),
+    "INCREMENTS": (INCREMENTS, INCREMENTS),
+    "SERVER_CPUS": (Run.server_cpus, Run.server_cpus),
+    "MEMORY_LIMIT": (4096.0, 1024.0),
+}
+"""Variables of the environment, and what they are without it: in a full run, in a quick one."""
 
 
 def plan(*, quick: bool) -> list[Run]:
     """One server and four with bounds, and one without."""
-
-    def setting(name: str, full: float, short: float) -> float:
-        return float(os.environ.get(name, short if quick else full))
-
-    clients = int(setting("CLIENTS", _FULL_CLIENTS, _QUICK_CLIENTS))
-    compression = setting("SPEEDUP", _FULL_SPEEDUP, _QUICK_SPEEDUP)
-    increments = int(setting("INCREMENTS", INCREMENTS, INCREMENTS))
-    limit = setting("MEMORY_LIMIT", _FULL_LIMIT, _QUICK_LIMIT)
-    cpus = setting("SERVER_CPUS", Run.server_cpus, Run.server_cpus)
-    return [
-        Run(
-            clients=clients,
-            servers=servers,
-            speedup=compression,
-            increments=increments,
-            bounded=bounded,
-            server_cpus=cpus,
-            memory_limit=limit,
-        )
-        for servers, bounded in ((1, True), (4, True), (1, False))
-    ]
+    chosen: dict[str, Any] = {
+        name.lower(): type(values[quick])(os.environ.get(name, values[quick]))
+        for name, values in SETTINGS.items()
+    }
+    kinds = ((1, True), (4, True), (1, False))
+    return [Run(servers=servers, bounded=bounded, **chosen) for servers, bounded in kinds]
 
 
 def _run(session: Session) -> int:

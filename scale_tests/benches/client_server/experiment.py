@@ -137,9 +137,8 @@ def _start(nodes: Fleet, run: Run, say: Callable[[str], None]) -> None:
 def _wait_joined(nodes: Fleet, some: range) -> None:
     wait_for(
         f"the nodes {some.start} to {some.stop - 1}",
-        lambda: nodes.ask(some, "/overlay"),
-        lambda views: len(views) == len(some) and all(view["joined"] for view in views.values()),
-        progress=lambda views: (len(views), sum(view["joined"] for view in views.values())),
+        lambda: [view["joined"] for view in nodes.ask(some, "/overlay").values()],
+        lambda joined: sum(joined) == len(some),
     )
 
 
@@ -152,7 +151,9 @@ def _watch(nodes: Fleet, run: Run, say: Callable[[str], None]) -> tuple[list[dic
         try:
             sample = _sample(nodes, run, time.monotonic() - began)
         except procfs.ENDED:
-            if not samples or not _killed(nodes, run):
+            ends = [nodes.processes[index].poll() for index in range(run.servers)]
+            # Only the kernel kills one, for want of memory.
+            if not samples or -signal.SIGKILL not in ends:
                 raise
             say(f"{run.title}: the kernel has killed a server: ended")
             return samples, "killed"
@@ -163,7 +164,8 @@ def _watch(nodes: Fleet, run: Run, say: Callable[[str], None]) -> tuple[list[dic
         if sample["converged"] and _all_converged(nodes):
             say(f"{run.title}: converged after {sample['second']:.0f} s")
             return samples, "finished"
-        moves = (sample["value"], sample["done"], sample["converged"], _steps(sample, run))
+        percent = int(100 * sample["memory_mib"] / run.memory_limit)
+        moves = (sample["value"], sample["done"], sample["converged"], percent)
         if clock.observe(moves) > STALL_SECONDS:
             return samples, "stalled"
         if len(samples) % 30 == 0:
@@ -174,17 +176,6 @@ def _watch(nodes: Fleet, run: Run, say: Callable[[str], None]) -> tuple[list[dic
         time.sleep(_SAMPLE_SECONDS)
 
 
-def _killed(nodes: Fleet, run: Run) -> bool:
-    """Whether a server was killed, which only the kernel does, for want of memory."""
-    servers = [nodes.processes[index] for index in range(run.servers)]
-    return any(server.poll() == -signal.SIGKILL for server in servers)
-
-
-def _steps(sample: dict[str, Any], run: Run) -> int:
-    """A server's memory, in percent of the limit."""
-    return int(100 * sample["memory_mib"] / run.memory_limit)
-
-
 def _sample(nodes: Fleet, run: Run, second: float) -> dict[str, Any]:
     """The largest server's memory, and the answers of servers and some clients."""
     servers = range(run.servers)
@@ -192,16 +183,12 @@ def _sample(nodes: Fleet, run: Run, second: float) -> dict[str, Any]:
     clients = range(run.servers, run.nodes, max(1, run.clients // _CLIENTS_ASKED))
     statuses = nodes.ask([*servers, *clients], "/status")
     workloads = [status["workload"] for status in statuses.values()]
-    channels = [
-        channel
-        for index in servers
-        if index in statuses
-        for channel in statuses[index]["channels"].values()
-    ]
+    answering = [statuses[index] for index in servers if index in statuses]
+    channels = [channel for status in answering for channel in status["channels"].values()]
     return {
         "second": round(second, 1),
         "memory_mib": round(memory / MIB, 1),
-        "servers_answering": sum(index in statuses for index in servers),
+        "servers_answering": len(answering),
         "value": max((workload["value"] for workload in workloads), default=0),
         "done": max((workload["nodes_done"] for workload in workloads), default=0),
         "converged": bool(workloads) and all(workload["converged"] for workload in workloads),

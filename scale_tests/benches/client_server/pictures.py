@@ -11,8 +11,19 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from scale_tests.benches.client_server.experiment import Cell, Run
 from scale_tests.benches.client_server.figures import lasted, peak, run_of
+from scale_tests.host.documents import data_of
 from scale_tests.measure import drawing, page
-from scale_tests.measure.drawing import BLUE, GREEN, GREY, VERMILION, legend_below, panels
+from scale_tests.measure.drawing import (
+    BLUE,
+    GREEN,
+    GREY,
+    VERMILION,
+    Picture,
+    legend_below,
+    panels,
+)
+
+_TEXT = data_of(__file__)
 
 _PASSED = 1.2
 """The end of the zoomed picture, as a multiple of the duration of the run without bounds."""
@@ -25,35 +36,17 @@ def draw(cells: Sequence[Cell], directory: Path) -> list[page.Picture]:
     """Draws the runs, of which there is at least one, into `directory`."""
     closer = " On the right the same until a while after that." if _collapse(cells) else ""
     speed = f"Time compression {cells[0]['speedup']:g}. Nodes are processes of one machine."
-    pictures = (
-        (
-            "client-server",
-            "Memory of a server, with bounds and without",
-            _plot_memory,
-            "Proportional set size of the largest server, from the start of the count, on a "
-            "logarithmic axis. Dashed: the limit at which a server is taken to have collapsed, and "
-            f"the run is ended (a cross).{closer}",
-        ),
-        (
-            "client-server-count",
-            "Values of the nodes over time",
-            _plot_count,
-            "The most that any server or one of eight clients that were asked, and answered, held "
-            "of the counter; the run is over where it meets the threshold and all replicas are "
-            "equal. Where a server is too busy to answer, what is left is what clients have "
-            "counted themselves or received before.",
-        ),
-    )
-    return drawing.draw(
-        [
-            drawing.Picture(
-                name=name, title=title, plot=plot, caption=f"{caption} {speed}", size=(9, 4.5)
-            )
-            for name, title, plot, caption in pictures
-        ],
-        cells,
-        directory,
-    )
+    pictures = [
+        Picture(
+            name=name,
+            title=text["title"],
+            plot=plot,
+            caption=text["caption"].format(closer=closer, speed=speed),
+            size=(9, 4.5),
+        )
+        for (name, text), plot in zip(_TEXT.items(), (_plot_memory, _plot_count), strict=True)
+    ]
+    return drawing.draw(pictures, cells, directory)
 
 
 def colour(run: Run) -> str:

@@ -5,24 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from scale_tests.benches.client_server.experiment import (
-    INCREMENT_MS,
-    NO_BOUNDS,
-    PROPAGATION_MS,
-    Cell,
-    Run,
-)
-from scale_tests.benches.client_server.figures import (
-    answered_percent,
-    dropped,
-    ending,
-    growth,
-    is_exact,
-    lasted,
-    peak,
-    run_of,
-    settled,
-)
+from scale_tests.benches.client_server import experiment, figures
+from scale_tests.benches.client_server.experiment import Cell, Run
+from scale_tests.benches.client_server.figures import growth, peak, run_of
 from scale_tests.host.documents import data_of
 from scale_tests.host.units import GIB
 from scale_tests.measure.checks import Check, at_least, at_most
@@ -43,7 +28,7 @@ _RUNS: dict[str, Callable[[Cell], str]] = {
     "increments": lambda cell: f"{cell['increments_sum']:,}" if _ended(cell) else "-",
     "per node": lambda cell: f"{cell['increments']:,}",
     "joining, s": lambda cell: f"{cell['seconds_joining']:,.0f}",
-    "run, s": lambda cell: f"{lasted(cell):,.0f}",
+    "run, s": lambda cell: f"{figures.lasted(cell):,.0f}",
     "value": lambda cell: ", ".join(f"{v:,}" for v in cell.get("values", [])) or "-",
     "different replicas": lambda cell: f"{cell['digests'] - 1}" if _ended(cell) else "-",
     "payload, GiB": lambda cell: f"{cell['bytes_payload'] / GIB:.2f}" if _ended(cell) else "-",
@@ -52,12 +37,12 @@ _RUNS: dict[str, Callable[[Cell], str]] = {
 _SERVERS: dict[str, Callable[[Cell], str]] = {
     "run": lambda cell: run_of(cell).title,
     "outcome": lambda cell: str(cell["outcome"]),
-    "settled, MiB": lambda cell: f"{settled(cell):,.0f}",
+    "settled, MiB": lambda cell: f"{figures.settled(cell):,.0f}",
     "peak, MiB": lambda cell: f"{peak(cell):,.0f}",
     "limit, MiB": lambda cell: f"{cell['memory_limit']:,.0f}",
     "growth": lambda cell: f"{growth(cell):.2f}",
-    "answered, %": lambda cell: f"{answered_percent(cell):.0f}",
-    "dropped": lambda cell: f"{dropped(cell):,}",
+    "answered, %": lambda cell: f"{figures.answered_percent(cell):.0f}",
+    "dropped": lambda cell: f"{figures.dropped(cell):,}",
 }
 
 
@@ -73,7 +58,7 @@ def checks(cells: Sequence[Cell]) -> list[Check]:
                 name=f"{title}: every node ends with the exact counter",
                 value=cell["outcome"],
                 bar="finished",
-                ok=is_exact(cell),
+                ok=figures.is_exact(cell),
             ),
             at_most(name, grown, MOST_GROWTH, shown=round(grown, 2)),
         ]
@@ -100,15 +85,15 @@ def text(meta: Mapping[str, Any], cells: Sequence[Cell]) -> list[str]:
     missing = "; ".join(run.title for run in planned[len(cells) :])
     values = {
         "run": planned[0],
-        "increment": INCREMENT_MS / 1000,
-        "propagation": PROPAGATION_MS / 1000,
-        "no_bounds": NO_BOUNDS,
+        "increment": experiment.INCREMENT_MS / 1000,
+        "propagation": experiment.PROPAGATION_MS / 1000,
+        "no_bounds": experiment.NO_BOUNDS,
         "quick": "QUICK=1 " if meta["quick"] else "",
         "name": meta["name"],
     }
     return [
         *(_TEXT[part].format(**values) for part in ("nodes", "workload")),
-        *(f"{run_of(cell).title}: {ending(cell)}." for cell in cells),
+        *(f"{run_of(cell).title}: {figures.ending(cell)}." for cell in cells),
         *([f"Not run, or incomplete: {missing}."] if missing else []),
         *(_TEXT[part].format(**values) for part in ("bounds", "again")),
     ]

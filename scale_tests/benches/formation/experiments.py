@@ -138,8 +138,8 @@ def _await(
 ) -> tuple[Views, bool]:
     """The views once they are as wanted, or when nothing has moved for long; and which of both."""
     try:
-        limits = {"stall_seconds": STALL_SECONDS, "period_seconds": period_seconds}
-        return nodes.await_views(done, **limits), True
+        views = nodes.await_views(done, stall_seconds=STALL_SECONDS, period_seconds=period_seconds)
+        return views, True
     except StalledError:
         return nodes.views(), False
 

@@ -12,6 +12,7 @@ from scale_tests.benches.churn.faults import FaultError, Faults
 from scale_tests.benches.churn.scenario import Scenario
 from scale_tests.cluster.environment import Environment
 from scale_tests.cluster.kube import Cluster, Json
+from scale_tests.cluster.subject import Subject
 
 
 class Pods(Cluster):
@@ -42,7 +43,7 @@ def faults(cluster: Cluster, *, local: bool = False, seed: int = 1) -> Faults:
         node_image="",
         prometheus_image="",
     )
-    return Faults(environment, cluster, "namespace", "churn", seed=seed)
+    return Faults(Subject(environment, cluster, "namespace", "churn"), seed=seed)
 
 
 def test_the_same_seed_kills_the_same_pods() -> None:
