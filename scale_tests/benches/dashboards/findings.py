@@ -10,13 +10,8 @@ from typing import Any
 
 from charts.tools.alerts import chart_alerts
 from charts.tools.dashboards.files import committed
-from scale_tests.benches.dashboards.evaluation import (
-    MOST_SERIES,
-    answered,
-    evaluated_rules,
-    firing,
-    history,
-)
+from scale_tests.benches.dashboards import evaluation
+from scale_tests.benches.dashboards.evaluation import MOST_SERIES
 from scale_tests.benches.dashboards.pictures import Range, range_of
 from scale_tests.benches.dashboards.run import (
     CHAIN,
@@ -32,7 +27,7 @@ from scale_tests.cluster.monitoring.cardinality import NODES, Load, NodeSeries, 
 from scale_tests.measure.checks import Check, at_most
 from scale_tests.measure.page import Table
 
-STATES = ["pending", "firing", "inactive"]
+STATES = "pending, firing, inactive"
 """Of an alert whose cause comes and goes."""
 
 
@@ -59,18 +54,13 @@ class Findings:
 
     def cells(self) -> list[dict[str, Any]]:
         """The raw figures."""
-        return [
-            {"figure": "queries", "series": dict(self.queries)},
-            *(
-                {"figure": "alert", "alert": alert, "changes": changes}
-                for alert, changes in self.histories.items()
-            ),
-            *(
-                {"figure": "series", "cluster": name, **asdict(series), "total": series.total}
-                for name, series in self.series.items()
-            ),
-            {"figure": "load", "nodes": NODES, **asdict(self.load)},
-        ]
+        cells: list[dict[str, Any]] = [{"figure": "queries", "series": dict(self.queries)}]
+        for alert, changes in self.histories.items():
+            cells.append({"figure": "alert", "alert": alert, "changes": changes})
+        for name, series in self.series.items():
+            own = asdict(series) | {"total": series.total}
+            cells.append({"figure": "series", "cluster": name, **own})
+        return [*cells, {"figure": "load", "nodes": NODES, **asdict(self.load)}]
 
     def checks(self, _cells: Sequence[Any]) -> list[Check]:
         """The targets of a run."""
@@ -78,37 +68,28 @@ class Findings:
         crowded = [query for query, series in self.queries.items() if series > MOST_SERIES]
         wanted = {alert.name for alert in chart_alerts()}
         healthy = {rule["name"] for rule in self.rules if rule["health"] == "ok"}
-        channels = len(self.series[FAULTY].channels)
-        allowed = bound(channels)
-        return [
+        found = [
             _none("queries of the dashboards without data", silent),
             _none(f"queries with more than {MOST_SERIES} series", crowded),
             _none("alerts that Prometheus has not evaluated", sorted(wanted - healthy)),
             _none("alerts that fire for the cluster that healed", sorted(self.firing)),
-            *(
-                Check(
-                    name=f"states of {alert} while the chain was partitioned",
-                    value=", ".join(state for _, state in changes),
-                    bar=", ".join(STATES),
-                    ok=[state for _, state in changes] == STATES,
-                )
-                for alert, changes in self.histories.items()
-            ),
-            *(
-                at_most(
-                    f"series of a node of {name}, {len(series.channels)} channels",
-                    series.total,
-                    bound(len(series.channels)),
-                )
-                for name, series in self.series.items()
-            ),
-            Check(
-                name=f"series of {NODES} nodes in a Prometheus, {channels} channels",
-                value=self.load.series,
-                bar=f"<= {NODES * allowed}",
-                ok=self.load.scraped_nodes * allowed >= self.load.series > 0,
-            ),
         ]
+        for alert, changes in self.histories.items():
+            states = ", ".join(state for _, state in changes)
+            name = f"states of {alert} while the chain was partitioned"
+            found.append(Check(name=name, value=states, bar=STATES, ok=states == STATES))
+        for cluster, series in self.series.items():
+            channels = len(series.channels)
+            name = f"series of a node of {cluster}, {channels} channels"
+            found.append(at_most(name, series.total, bound(channels)))
+        channels = len(self.series[FAULTY].channels)
+        most = Check(
+            name=f"series of {NODES} nodes in a Prometheus, {channels} channels",
+            value=self.load.series,
+            bar=f"<= {NODES * bound(channels)}",
+            ok=self.load.scraped_nodes * bound(channels) >= self.load.series > 0,
+        )
+        return [*found, most]
 
     def tables(self, _cells: Sequence[Any]) -> dict[str, Table]:
         """Series of a node of each cluster."""
@@ -130,20 +111,20 @@ def ranges(stage: Stage, end: float) -> Callable[[str], Range]:
 
 def findings(stage: Stage) -> Findings:
     """Asks Prometheus. Raises ApiError, StalledError, BuildError."""
-    end = time.time()
+    end, asked = time.time(), stage.prometheus
     shown = ranges(stage, end)
     chain = labels_of(stage.subject(CHAIN, CHAIN_NAMESPACE))
     return Findings(
         end=end,
-        queries=answered(
-            stage.prometheus, committed().values(), lambda panel: shown(panel.dashboard)
+        queries=evaluation.answered(
+            asked, committed().values(), lambda panel: shown(panel.dashboard)
         ),
-        rules=evaluated_rules(stage.prometheus),
+        rules=evaluation.evaluated_rules(asked),
         histories={
-            alert: history(stage.prometheus, alert, chain, start=stage.started, end=end)
+            alert: evaluation.history(asked, alert, chain, start=stage.started, end=end)
             for alert in CHAIN_ALERTS
         },
-        firing=firing(stage.prometheus, labels_of(stage.subject(FAULTY))),
+        firing=evaluation.firing(asked, labels_of(stage.subject(FAULTY))),
         load=measure(stage.page),
         series=stage.series,
     )

@@ -8,15 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from scale_tests.benches.dashboards import watched
 from scale_tests.benches.dashboards.faults import chain, kept_away
-from scale_tests.benches.dashboards.watched import (
-    connect_unauthenticated,
-    wait_firing,
-    wait_operator_scraped,
-    wait_quiet,
-    wait_run_scraped,
-    wait_scraped,
-)
+from scale_tests.benches.dashboards.watched import wait_scraped
 from scale_tests.cluster.environment import Environment
 from scale_tests.cluster.kube import Cluster, Json, core
 from scale_tests.cluster.monitoring.cardinality import NodeSeries, node_series
@@ -116,7 +110,7 @@ class Stage:
 
 def perform(stage: Stage, plan: Plan) -> None:
     """All of a staging run. Raises ApiError, StalledError."""
-    wait_operator_scraped(stage.prometheus)
+    watched.wait_operator_scraped(stage.prometheus)
     compare(stage, plan)
     broken = stage.subject(CHAIN, CHAIN_NAMESPACE)
     broken.apply(chain(CHAIN)).wait_steady()
@@ -126,10 +120,10 @@ def perform(stage: Stage, plan: Plan) -> None:
         inject_faults(stage, plan)
         for alert in CHAIN_ALERTS:
             stage.say(f"{CHAIN}: waiting until {alert} fires")
-            wait_firing(stage.prometheus, broken, alert)
+            watched.wait_firing(stage.prometheus, broken, alert)
     stage.say(f"{CHAIN}: the node may come back")
     broken.wait_steady()
-    wait_quiet(stage.prometheus, broken, *CHAIN_ALERTS)
+    watched.wait_quiet(stage.prometheus, broken, *CHAIN_ALERTS)
 
 
 def compare(stage: Stage, plan: Plan) -> None:
@@ -161,7 +155,7 @@ def inject_faults(stage: Stage, plan: Plan) -> None:
         wait_scraped(stage.prometheus, subject, "sum(up{%s})", nodes)
         victims = [f"{FAULTY}-{ordinal * nodes // plan.killed}" for ordinal in range(plan.killed)]
         stage.say(f"{FAULTY}: an unauthenticated peer connects, {', '.join(victims)} are killed")
-        connect_unauthenticated(subject, f"{FAULTY}-{nodes - 1}")
+        watched.connect_unauthenticated(subject, f"{FAULTY}-{nodes - 1}")
         for victim in victims:
             kill_pod(subject, victim)
 
@@ -179,5 +173,5 @@ def _run(
     subject.apply(body)
     meanwhile()
     subject.wait_finished()
-    wait_run_scraped(stage.prometheus, subject, nodes)
+    watched.wait_run_scraped(stage.prometheus, subject, nodes)
     stage.series[subject.name] = node_series(subject.metrics(f"{subject.name}-0"))

@@ -22,17 +22,13 @@ def plain_line(sample: Sample) -> str:
     wanted = status.replicas_wanted
     low, high = sample.values
     traffic = sum(channel.bytes_per_second for channel in status.channels)
-    parts = [
-        f"{sample.seconds:6.1f} s",
-        f"pods {sample.pods.created}/{wanted}",
-        f"ready {sample.pods.ready}/{wanted}",
-        f"joined {sample.joined}/{wanted}",
-        f"components {'-' if status.components is None else status.components}",
-        f"impressions {low}..{high} of {status.workload.threshold or '-'}",
-        f"converged {sample.converged}/{wanted}",
-        f"{size(traffic)}/s",
-    ]
-    return "  ".join(parts)
+    components = "-" if status.components is None else status.components
+    return (
+        f"{sample.seconds:6.1f} s  pods {sample.pods.created}/{wanted}  "
+        f"ready {sample.pods.ready}/{wanted}  joined {sample.joined}/{wanted}  "
+        f"components {components}  impressions {low}..{high} of {status.workload.threshold or '-'}"
+        f"  converged {sample.converged}/{wanted}  {size(traffic)}/s"
+    )
 
 
 def table(sample: Sample) -> RenderableType:
@@ -55,8 +51,7 @@ def table(sample: Sample) -> RenderableType:
     spread = f"[dim]replicas hold {low} to {high}[/dim]" if sample.nodes else ""
     rows.add_row("impressions", _bar(high, threshold), f"{high}/{threshold or '-'}  {spread}")
     parts: list[RenderableType] = [rows, Text(), _channels(sample)]
-    condition = sample.cluster.degraded
-    if condition:
+    if condition := status.degraded:
         parts += [Text(), Text(f"{condition.reason}: {condition.message}", style="bold red")]
     title = f"{status.name}  {wanted} nodes  {status.overlay}  {status.phase}"
     return Panel(

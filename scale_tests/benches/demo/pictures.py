@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -12,13 +11,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from scale_tests.benches.demo.sample import Line, Sample, rates, replica_values, sent_bytes
 from scale_tests.host.units import size
-from scale_tests.measure import drawing, page
 from scale_tests.measure.drawing import BLUE, CYCLE, GREY, SKY, VERMILION, Picture, legend_below
-
-
-def draw(samples: Sequence[Sample], directory: Path, subtitle: str) -> list[page.Picture]:
-    """Draws every picture of a run into `directory`."""
-    return drawing.draw(PICTURES, samples, directory, note=subtitle)
 
 
 def plot_formation(figure: Figure, samples: Sequence[Sample]) -> None:

@@ -18,7 +18,7 @@ from scale_tests.cluster.environment import Environment
 from scale_tests.cluster.kube import Cluster, Json
 from scale_tests.host.commands import relative
 from scale_tests.host.units import size
-from scale_tests.measure import versions
+from scale_tests.measure import drawing, versions
 from scale_tests.measure.bench import Session
 from scale_tests.measure.checks import Check
 from scale_tests.measure.document import RESULTS
@@ -48,7 +48,8 @@ class Report:
 
     def draw(self, _cells: Sequence[Any], directory: Path) -> list[Picture]:
         """Every picture."""
-        return pictures.draw(self.samples, directory, subtitle(self.manifest, self.versions))
+        note = subtitle(self.manifest, self.versions)
+        return drawing.draw(pictures.PICTURES, self.samples, directory, note=note)
 
     def text(self, _meta: Mapping[str, Any], _cells: Sequence[Any]) -> list[str]:
         """Paragraphs for the page of a run."""
@@ -71,12 +72,11 @@ def conclude(
     session.options.out = directory
     directory.mkdir(parents=True, exist_ok=True)
     (directory / "cluster.yaml").write_text(yaml.safe_dump(manifest, sort_keys=False))
-    with (directory / "samples.jsonl").open("w") as file:
-        for sample in samples:
-            file.write(json.dumps(asdict(sample)) + "\n")
+    lines = [json.dumps(asdict(sample)) + "\n" for sample in samples]
+    (directory / "samples.jsonl").write_text("".join(lines))
     run = Report(manifest=manifest, samples=samples, versions=found)
     return session.reported(run).conclude(
-        [{"seconds": s.seconds, **_cell(s)} for s in samples],
+        [_cell(sample) for sample in samples],
         versions=found,
         whole={"result": asdict(run.result)},
         local_cluster=environment.local,
@@ -117,25 +117,21 @@ def figures(result: Result) -> Table:
         ("apply to converged", after(result.seconds.apply_to_converged)),
         ("CRDT payload sent", size(result.sync_payload_bytes)),
         ("memory of the Erlang VM per node", size(result.memory_bytes_per_node)),
-        *(
-            (
-                f"channel {name}",
-                f"{totals.messages:,} messages, {size(totals.bytes)}, {totals.dropped:,} dropped",
-            )
-            for name, totals in result.channels.items()
-        ),
     ]
+    for name, sent in result.channels.items():
+        counts = f"{sent.messages:,} messages, {size(sent.bytes)}, {sent.dropped:,} dropped"
+        rows.append((f"channel {name}", counts))
     return Table(head=("", ""), rows=rows)
 
 
 def _cell(sample: Sample) -> dict[str, Any]:
-    low, high = sample.values
     return {
+        "seconds": sample.seconds,
         "created": sample.pods.created,
         "ready": sample.pods.ready,
         "joined": sample.joined,
         "components": sample.cluster.components,
         "converged": sample.converged,
-        "value_min": low,
-        "value_max": high,
+        "value_min": sample.values[0],
+        "value_max": sample.values[1],
     }

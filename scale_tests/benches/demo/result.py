@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -45,10 +44,8 @@ class Result:
 
 def compute(samples: Sequence[Sample], versions: dict[str, str]) -> Result:
     """The result of a run whose last sample is the last of `samples`, which is not empty."""
-    last = samples[-1]
-    status = last.cluster
+    status, nodes = samples[-1].cluster, samples[-1].nodes
     run = status.workload
-    nodes = last.nodes
     return Result(
         nodes=status.replicas_wanted,
         ready=status.ready,
@@ -71,17 +68,15 @@ def compute(samples: Sequence[Sample], versions: dict[str, str]) -> Result:
 
 def channel_totals(samples: Sequence[Sample]) -> dict[str, ChannelTotals]:
     """Totals of each channel: bytes over all incarnations, the rest of those that run."""
-    messages, dropped = Counter[str](), Counter[str]()
-    for node in samples[-1].nodes:
-        for channel, counters in node.channels:
-            messages[channel] += counters.sent_messages
-            dropped[channel] += counters.dropped
-    return {
-        channel: ChannelTotals(
-            messages=messages[channel], bytes=int(line[-1][1]), dropped=dropped[channel]
+    found = {}
+    for channel, line in sorted(sent_bytes(samples).items()):
+        own = [c for node in samples[-1].nodes for name, c in node.channels if name == channel]
+        found[channel] = ChannelTotals(
+            messages=sum(counters.sent_messages for counters in own),
+            bytes=int(line[-1][1]),
+            dropped=sum(counters.dropped for counters in own),
         )
-        for channel, line in sorted(sent_bytes(samples).items())
-    }
+    return found
 
 
 def checks(result: Result, nodes: Sequence[NodeStatus]) -> list[Check]:

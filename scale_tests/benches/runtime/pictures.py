@@ -50,7 +50,7 @@ def _microbenchmarks(figure: Figure, cells: Sequence[Cell]) -> bool:
                 fmt="o" + style,
                 capsize=3,
                 color=_COLOURS[system],
-                label=f"{_NAMES[system]}, {lanes} {'lanes' if lanes > 1 else 'lane'}",
+                label=_label(system, lanes),
             )
         axes.plot(128, PUBLISHED[place], "*", color=ORANGE, markersize=13, label="published")
         axes.axhline(1, color=VERMILION, linewidth=1, label="Distributed Erlang")
@@ -70,13 +70,8 @@ def _throughput(figure: Figure, cells: Sequence[Cell]) -> bool:
     most = max(point.pairs for point in points)
     delays = sorted({point.rtt_ms for point in points})
     for axes, rtt_ms in zip(panels(figure, len(delays)), delays, strict=True):
-        for system, lanes, style in (
-            ("ours", 16, "-"),
-            ("ours", 1, "--"),
-            ("raw", 16, "-"),
-            ("raw", 1, "--"),
-            ("disterl", 1, "--"),
-        ):
+        for system, lanes in (("ours", 16), ("ours", 1), ("raw", 16), ("raw", 1), ("disterl", 1)):
+            style = "-" if lanes > 1 else "--"
             shown = [
                 (point.payload, statistics.median(c["mb_per_s"] for c in found))
                 for point in points
@@ -85,8 +80,8 @@ def _throughput(figure: Figure, cells: Sequence[Cell]) -> bool:
                 and point.lanes == lanes
                 and (found := report.select(cells, point, system))
             ]
-            label = f"{_NAMES[system]}, {lanes} {'lanes' if lanes > 1 else 'lane'}"
             points_shown = tuple(zip(*shown, strict=True)) or ((), ())
+            label = _label(system, lanes)
             axes.loglog(*points_shown, "o" + style, color=_COLOURS[system], label=label)
         payloads = sorted({point.payload for point in points})
         axes.set_xticks(payloads, [payload(size) for size in payloads], rotation=30)
@@ -149,6 +144,10 @@ def _dispatch(figure: Figure, cells: Sequence[Cell]) -> bool:
     axes.set(xlabel="connections of the node", ylabel="ns a send, for the caller", ylim=(0, None))
     axes.legend()
     return True
+
+
+def _label(system: str, lanes: int) -> str:
+    return f"{_NAMES[system]}, {lanes} {'lanes' if lanes > 1 else 'lane'}"
 
 
 def _at(point: report.Point, place: tuple[float, int]) -> bool:

@@ -64,6 +64,12 @@ def plan(*, quick: bool, controls: list[str]) -> Plan:
 ROUND_TRIPS = 100
 """So many round trips are added to the time of a throughput: windows take some to grow."""
 
+CROWDED = (
+    *((OURS_STOCK, 16, True), (DISTERL_STOCK, 1, True), (RAW_STOCK, 16, True)),
+    *((OURS, 16, False), (RAW, 16, False)),
+)
+"""At the most pairs: sixteen lanes with the emulator's stock flags, and without affinity."""
+
 SWEPT = 512 * KB
 """From this payload on, all numbers of pairs are measured on a line with a delay, as published;
 elsewhere the fewest and the most."""
@@ -89,7 +95,8 @@ def throughput(chosen: Plan, *, rtt_ms: float, congestion: str) -> list[Job]:
         for repetition, count in product(range(chosen.others), swept):
             if count != most:
                 jobs += turn(chosen, payload, (1, 16), rtt_ms, repetition, pairs=count)
-        jobs += _crowded(chosen, payload, rtt_ms, chosen.others)
+        for repetition in range(chosen.others):
+            jobs += _turn(chosen, CROWDED, payload, rtt_ms, repetition)
     return jobs
 
 
@@ -104,46 +111,42 @@ def turn(
     attempt: int = 0,
 ) -> list[Job]:
     """All systems, one after the other: compared figures are measured within seconds."""
-    count = pairs or chosen.pairs[-1]
-    variants = [(OURS, lanes[0]), (DISTERL, 1), (RAW, lanes[0])]
-    variants += [(system, number) for number in lanes[1:] for system in (OURS, RAW)]
+    variants = [(OURS, lanes[0], True), (DISTERL, 1, True), (RAW, lanes[0], True)]
+    variants += [(system, number, True) for number in lanes[1:] for system in (OURS, RAW)]
+    return _turn(chosen, variants, payload, rtt_ms, repetition, pairs=pairs, attempt=attempt)
+
+
+def _turn(
+    chosen: Plan,
+    variants: Sequence[tuple[System, int, bool]],
+    payload: int,
+    rtt_ms: float,
+    repetition: int,
+    *,
+    pairs: int | None = None,
+    attempt: int = 0,
+) -> list[Job]:
+    """A throughput of each variant: a system, its lanes, and whether senders keep to theirs."""
+
+    def settings(lanes: int, affinity: bool) -> Settings:
+        return {
+            "experiment": "throughput",
+            "payload": payload,
+            "pairs": pairs or chosen.pairs[-1],
+            "channel": f"lanes_{lanes}",
+            "affinity": affinity,
+            "milliseconds": chosen.milliseconds + int(ROUND_TRIPS * rtt_ms),
+        }
+
     return [
         Job(
             system=system,
-            settings=_load(chosen, payload, count, number, rtt_ms),
+            settings=settings(lanes, affinity),
             repetition=repetition,
             attempt=attempt,
         )
-        for system, number in variants
+        for system, lanes, affinity in variants
     ]
-
-
-def _crowded(chosen: Plan, payload: int, rtt_ms: float, repetitions: int) -> list[Job]:
-    """Sixteen lanes with the emulator's stock flags, and without affinity, at the most pairs."""
-    most = chosen.pairs[-1]
-    variants = [(OURS_STOCK, 16, True), (DISTERL_STOCK, 1, True), (RAW_STOCK, 16, True)]
-    variants += [(OURS, 16, False), (RAW, 16, False)]
-    return [
-        Job(
-            system=system,
-            settings=_load(chosen, payload, most, lanes, rtt_ms, affinity=affinity),
-            repetition=repetition,
-        )
-        for repetition, (system, lanes, affinity) in product(range(repetitions), variants)
-    ]
-
-
-def _load(
-    chosen: Plan, payload: int, pairs: int, lanes: int, rtt_ms: float, *, affinity: bool = True
-) -> Settings:
-    return {
-        "experiment": "throughput",
-        "payload": payload,
-        "pairs": pairs,
-        "channel": f"lanes_{lanes}",
-        "affinity": affinity,
-        "milliseconds": chosen.milliseconds + int(ROUND_TRIPS * rtt_ms),
-    }
 
 
 def head_of_line(chosen: Plan, *, rtt_ms: float) -> list[Job]:

@@ -6,6 +6,7 @@ Cells without an `experiment` are those of the footprint, which have a document 
 from __future__ import annotations
 
 import statistics
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -153,10 +154,9 @@ def checks(cells: Sequence[Cell]) -> list[Check]:
 def tables(cells: Sequence[Cell]) -> dict[str, Table]:
     """All tables that have rows, by their titles."""
     weights = having(cells, experiment=None)
-    sends: dict[tuple[str, str], list[float]] = {}
+    sends: dict[tuple[str, str], list[float]] = defaultdict(list)
     for run in having(cells, experiment="dispatch"):
-        key = (str(run["connections"]), str(run["destinations"]))
-        sends.setdefault(key, []).append(run["ns_per_send"])
+        sends[str(run["connections"]), str(run["destinations"])].append(run["ns_per_send"])
     parts = [part for weight in weights[-1:] for part in weight["parts_mib"].items()]
     found = {
         "Throughput: ours / raw / disterl": _throughput_table(cells),
@@ -245,10 +245,10 @@ def ping_rows(cells: Sequence[Cell]) -> list[list[str]]:
 
 def pings(cells: Sequence[Cell], *, attempt: int = 0) -> dict[tuple[float, str], list[Cell]]:
     """The cells of the experiment with the ping, by RTT and system, in order."""
-    found: dict[tuple[float, str], list[Cell]] = {}
+    found: dict[tuple[float, str], list[Cell]] = defaultdict(list)
     for cell in having(cells, experiment="ping", attempt=attempt):
-        found.setdefault((cell["rtt_ms"], cell["system"]), []).append(cell)
-    return found
+        found[cell["rtt_ms"], cell["system"]].append(cell)
+    return dict(found)
 
 
 def _target(point: Point, other: str, value: float) -> Target:

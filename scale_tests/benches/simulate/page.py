@@ -9,7 +9,16 @@ from scale_tests.benches.simulate import curves, faults, report, ring
 from scale_tests.benches.simulate.plan import FULL, plan
 from scale_tests.measure import synchronization
 from scale_tests.measure.figure import Cell
-from scale_tests.measure.page import Page, Picture, Section, bars_table, hardware, listed
+from scale_tests.measure.page import (
+    Page,
+    Part,
+    Picture,
+    Section,
+    Table,
+    bars_table,
+    hardware,
+    listed,
+)
 
 
 def page(meta: Mapping[str, Any], cells: Sequence[Any], drawn: Sequence[Picture]) -> Page:
@@ -19,10 +28,10 @@ def page(meta: Mapping[str, Any], cells: Sequence[Any], drawn: Sequence[Picture]
     sections = [
         _targets(meta, figures),
         _overlay(figures, rest),
-        _compared(figures),
+        _tables("The overlays compared", curves.COMPARED_NOTE, curves.comparison(figures)),
         faults.section(figures, rest),
         _counter(figures, rest),
-        ring.section(figures),
+        _tables("The ring", ring.NOTE, ring.table(figures)),
     ]
     elsewhere = (curves.EXPERIMENT, synchronization.EXPERIMENT, *faults.PICTURES)
     others = [picture for name, picture in rest.items() if name not in elsewhere]
@@ -48,37 +57,33 @@ def _targets(meta: Mapping[str, Any], figures: Sequence[Cell]) -> Section:
     )
 
 
+def _section(title: str, text: Sequence[str], parts: Sequence[Part]) -> Section:
+    """A section, which is empty without parts."""
+    return Section(title=title, text=text, parts=parts) if parts else Section()
+
+
 def _overlay(figures: Sequence[Cell], drawn: Mapping[str, Picture]) -> Section:
     """The overlay against its size."""
     grown = curves.rows(figures)
-    if not grown:
-        return Section()
-    return Section(
-        title="The overlay",
-        text=[curves.NOTE, "Bandwidth, queues and processor time are not simulated."],
-        parts=[drawn[curves.EXPERIMENT], curves.table(grown)],
-    )
-
-
-def _compared(figures: Sequence[Cell]) -> Section:
-    """The overlays compared."""
-    table = curves.comparison(figures)
-    if not table.rows:
-        return Section()
-    return Section(title="The overlays compared", text=[curves.COMPARED_NOTE], parts=[table])
+    text = [curves.NOTE, "Bandwidth, queues and processor time are not simulated."]
+    parts: list[Part] = [drawn[curves.EXPERIMENT], curves.table(grown)] if grown else []
+    return _section("The overlay", text, parts)
 
 
 def _counter(figures: Sequence[Cell], drawn: Mapping[str, Picture]) -> Section:
     """The transmission of the ad counter."""
-    transmitted = synchronization.rows(figures)
-    if not transmitted:
-        return Section()
-    beyond = any(row.nodes > synchronization.LARGEST for row in transmitted)
-    return Section(
-        title="The ad counter",
-        text=[synchronization.NOTE, *([report.NOT_SIMULATED] if beyond else [])],
-        parts=[drawn[synchronization.EXPERIMENT], synchronization.table(transmitted)],
+    rows = synchronization.rows(figures)
+    beyond = any(row.nodes > synchronization.LARGEST for row in rows)
+    text = [synchronization.NOTE, *([report.NOT_SIMULATED] if beyond else [])]
+    parts: list[Part] = (
+        [drawn[synchronization.EXPERIMENT], synchronization.table(rows)] if rows else []
     )
+    return _section("The ad counter", text, parts)
+
+
+def _tables(title: str, note: str, table: Table) -> Section:
+    """A table with its note, if it has rows."""
+    return _section(title, [note], [table] if table.rows else [])
 
 
 def _again(meta: Mapping[str, Any]) -> str:

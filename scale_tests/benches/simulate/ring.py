@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from scale_tests.host.documents import data_of
 from scale_tests.measure.checks import Check, equal
 from scale_tests.measure.figure import Cell, grouped
-from scale_tests.measure.page import Section, Table
+from scale_tests.measure.page import Table
 
 EXPERIMENT = "ring_scale"
 
@@ -40,9 +40,3 @@ def table(figures: Sequence[Cell]) -> Table:
             if measured
         ],
     )
-
-
-def section(figures: Sequence[Cell]) -> Section:
-    """The figures by size, if there are any."""
-    found = table(figures)
-    return Section(title="The ring", text=[NOTE], parts=[found]) if found.rows else Section()

@@ -9,6 +9,7 @@ import pytest
 from scale_tests.benches.demo import pictures
 from scale_tests.benches.demo.sample import Sample
 from scale_tests.benches.demo.tests import runs
+from scale_tests.measure import drawing
 
 
 @pytest.mark.parametrize(
@@ -17,7 +18,7 @@ from scale_tests.benches.demo.tests import runs
     ids=["finished", "interrupted while forming", "before any node answered"],
 )
 def test_every_picture_is_written_as_svg_and_png(tmp_path: Path, samples: list[Sample]) -> None:
-    pictures.draw(samples, tmp_path, "4 nodes")
+    drawing.draw(pictures.PICTURES, samples, tmp_path, note="4 nodes")
     files = list(tmp_path.iterdir())
     assert {file.name for file in files} == {
         f"{name}.{suffix}"
@@ -28,7 +29,7 @@ def test_every_picture_is_written_as_svg_and_png(tmp_path: Path, samples: list[S
 
 
 def test_a_picture_has_a_caption(tmp_path: Path) -> None:
-    pictures.draw(runs.run(), tmp_path, "4 nodes, HyParView")
+    drawing.draw(pictures.PICTURES, runs.run(), tmp_path, note="4 nodes, HyParView")
     text = (tmp_path / "impressions.svg").read_text()
     for words in ("4 nodes, HyParView", "threshold 40", "seconds since kubectl apply"):
         assert words in text

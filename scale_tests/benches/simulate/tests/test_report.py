@@ -16,7 +16,6 @@ from scale_tests.benches.simulate.tests.conftest import Conclude
 from scale_tests.host.units import GIB
 from scale_tests.measure import synchronization
 from scale_tests.measure.figure import Cell
-from scale_tests.measure.page import Table
 
 FINISHED = {"finished": "x", "seconds": 12.5, "cpu_seconds": 11.0, "otp": "27"}
 
@@ -205,10 +204,8 @@ def test_a_large_ring_loses_nothing_and_moves_no_more_than_it_must() -> None:
     lines = [line(ring.EXPERIMENT, "key_value_store", name, values[name]) for name in values]
     figures = figures_of(hyparview(*lines))
     assert [(check.value, check.ok) for check in ring.checks(figures)] == [(2, False), (1, False)]
-    [table] = ring.section(figures).parts
-    assert isinstance(table, Table)
-    assert ["growth: indexes moved, and the least possible", "4, 4"] in table.rows
-    assert ring.section([]).title == ""
+    assert ["growth: indexes moved, and the least possible", "4, 4"] in ring.table(figures).rows
+    assert ring.table([]).rows == []
 
 
 def test_every_size_must_be_one_component_that_broadcasts_reach() -> None:
