@@ -16,9 +16,10 @@ from partisan_operator.models import PartisanCluster
 from partisan_operator.models.cluster import KIND
 from partisan_operator.models.status import DefaultImageStatus, FleetRollout
 from partisan_operator.observe.fleet import Member, member_of, read_member
+from partisan_operator.observe.observation import Observation
 from partisan_operator.schedule.fleet import LIFETIME, Fleet, members_of
 from partisan_operator.settings import Settings
-from world import cluster
+from world import START, cluster
 
 OLD, NEW, NEWEST = "node:1", "node:2", "node:3"
 
@@ -160,18 +161,28 @@ def with_record(image: str, rollout: str = "RolledOut") -> dict[str, object]:
     return {"defaultImage": {"image": image, "rollout": rollout}}
 
 
+def recorded(
+    own: PartisanCluster, running: str, wanted: str, *others: tuple[str, str]
+) -> DefaultImageStatus | None:
+    """Return the record where NEW is the default, with these objects of other owners."""
+    observation = Observation(START, live={key: {} for key in others})
+    return followed_image(own, observation, running, wanted, NEW)
+
+
 def test_the_record_of_the_image() -> None:
     fresh, known = cluster(), cluster(status=with_record(OLD))
-    assert followed_image(cluster({"image": "own:1"}), "own:1", NEW, NEW) is None
-    assert followed_image(fresh, "", NEW, NEW) == record(NEW, "Created")
+    assert recorded(cluster({"image": "own:1"}), "own:1", NEW) is None
+    assert recorded(fresh, "", NEW) == record(NEW, "Created")
+    # It may adopt these pods, whatever their image.
+    assert recorded(fresh, "", NEW, ("StatefulSet", "ads")) is None
     # Of an earlier operator, which kept no record.
-    assert followed_image(fresh, NEW, NEW, NEW) == record(NEW, "Created")
-    assert followed_image(fresh, OLD, OLD, NEW) == record(OLD, "Created")
-    assert followed_image(fresh, OLD, NEW, NEW) == record(NEW, "Rolling")
-    assert followed_image(known, OLD, OLD, NEW) == record(OLD, "RolledOut")
-    assert followed_image(known, OLD, NEW, NEW) == record(NEW, "Rolling")
+    assert recorded(fresh, NEW, NEW) == record(NEW, "Created")
+    assert recorded(fresh, OLD, OLD) == record(OLD, "Created")
+    assert recorded(fresh, OLD, NEW) == record(NEW, "Rolling")
+    assert recorded(known, OLD, OLD) == record(OLD, "RolledOut")
+    assert recorded(known, OLD, NEW) == record(NEW, "Rolling")
     # The previous leader ended between the change and its status.
-    assert followed_image(known, NEW, NEW, NEW) == record(NEW, "Rolling")
+    assert recorded(known, NEW, NEW) == record(NEW, "Rolling")
 
 
 def test_members_are_read_alike_from_the_wire_and_from_a_cluster() -> None:

@@ -16,6 +16,7 @@ from partisan_operator.children import config_map, desired_children, naming
 from partisan_operator.children.child import digest
 from partisan_operator.decide.actions import (
     Action,
+    Adopt,
     Apply,
     Configure,
     Delete,
@@ -111,6 +112,9 @@ class World:
     interface: int = 2
     """Version of the HTTP interface of the nodes' image."""
 
+    owner: PartisanCluster = field(default_factory=lambda: cluster())
+    """The cluster that adopts."""
+
     started: list[str] = field(default_factory=list)
     now: datetime = START
     _uids: itertools.count[int] = field(default_factory=itertools.count)
@@ -168,6 +172,10 @@ class World:
                 live = self.objects.setdefault(child.key, {"metadata": {"uid": self._uid()}})
                 metadata = live["metadata"] | child.manifest["metadata"]
                 live |= child.manifest | {"metadata": metadata}
+            case Adopt(orphan):
+                metadata = self.objects[orphan.kind, orphan.name]["metadata"]
+                assert metadata["uid"] == orphan.uid
+                metadata["ownerReferences"] = [*orphan.owners, self.owner.owner_reference()]
             case Delete(kind, name, uid):
                 assert self.objects.pop((kind, name))["metadata"]["uid"] == uid
             case DeletePod(pod):

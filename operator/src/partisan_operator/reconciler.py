@@ -115,7 +115,9 @@ class Reconciler:
             ledger=self._ledger,
             problem=await self._problem(cluster, observation, plan, refused),
             hold=hold,
-            default_image=followed_image(cluster, running, installation.node_image, default),
+            default_image=followed_image(
+                cluster, observation, running, installation.node_image, default
+            ),
             channels=aggregate(
                 channel_names(cluster.spec),
                 {} if earlier is None else earlier.seen,
@@ -128,6 +130,9 @@ class Reconciler:
         tools.audience.observed(cluster, status, observation)
         if plan.scaling is not None and refused is None:
             await self._reporter.scaled(cluster, *plan.scaling)
+        if plan.adopted and refused is None:
+            self.coverage.make_resync_due()
+            await self._reporter.adopted(cluster, plan.adopted)
         await self._reporter.report(cluster, status)
         settled = is_settled(status) and not plan.changes
         self.coverage.at_rest = settled and not (plan.actions or observation.unsettled(cluster))

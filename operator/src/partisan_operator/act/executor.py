@@ -16,6 +16,7 @@ from partisan_operator.api.kube import Kube
 from partisan_operator.children.shared_secrets import SECRET_BYTES, SharedSecret
 from partisan_operator.decide.actions import (
     Action,
+    Adopt,
     Apply,
     Configure,
     Delete,
@@ -83,6 +84,11 @@ class Executor:
             case Apply(child):
                 logger.info("apply %s %s", child.kind, child.name)
                 await self._kube.apply(child.manifest)
+            case Adopt(orphan):
+                logger.info("adopt %s %s of an earlier cluster", orphan.kind, orphan.name)
+                owners = [*orphan.owners, cluster.owner_reference()]
+                patch = {"metadata": {"uid": orphan.uid, "ownerReferences": owners}}
+                await self._kube.merge(orphan.kind, namespace, orphan.name, patch)
             case MakeAuthority() | Publish():
                 await self._rotate(cluster, action)
             case MakeSecret(secret):

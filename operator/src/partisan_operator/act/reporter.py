@@ -38,6 +38,11 @@ class Reporter:
         message = f"From {before} to {after} nodes"
         await self.announce(cluster, Announcement("Normal", "Scaled", message))
 
+    async def adopted(self, cluster: PartisanCluster, names: tuple[str, ...]) -> None:
+        """Announce that a plan adopted these orphans."""
+        message = f"Of an earlier cluster of this name: {', '.join(names)}"
+        await self.announce(cluster, Announcement("Normal", "Adopted", message))
+
     async def announce(self, cluster: PartisanCluster, announcement: Announcement) -> None:
         """Write an Event. A failure blocks nothing: the status reports the same."""
         self._log.info("%s: %s", announcement.reason, announcement.message)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from partisan_operator.children import Child
+from partisan_operator.children.orphan import Orphan
 from partisan_operator.children.shared_secrets import SharedSecret
 from partisan_operator.decide.certificates import CertificatePlan
 from partisan_operator.decide.rotation import MakeAuthority, Publish
@@ -17,6 +18,13 @@ class Apply:
     """Apply a child."""
 
     child: Child
+
+
+@dataclass(frozen=True)
+class Adopt:
+    """Make the cluster the controller of an orphan, and change nothing else of it."""
+
+    orphan: Orphan
 
 
 @dataclass(frozen=True)
@@ -61,7 +69,9 @@ class Configure:
     nodes: tuple[Endpoint, ...]
 
 
-Action = Apply | MakeSecret | MakeAuthority | Publish | Delete | DeletePod | Configure | StartRun
+Action = (
+    Apply | Adopt | MakeSecret | MakeAuthority | Publish | Delete | DeletePod | Configure | StartRun
+)
 
 
 @dataclass(frozen=True)
@@ -91,6 +101,11 @@ class Plan:
         return tuple(action for wave in self.waves for action in wave)
 
     @property
+    def adopted(self) -> tuple[str, ...]:
+        """Names of the orphans that the plan adopts."""
+        return tuple(_changed(action) for action in self.actions if isinstance(action, Adopt))
+
+    @property
     def changes(self) -> tuple[str, ...]:
         """Names of the objects that the plan changes."""
         return tuple(name for action in self.actions if (name := _changed(action)))
@@ -101,7 +116,7 @@ def _changed(action: Action) -> str:
     match action:
         case Apply(child):
             return f"{child.kind} {child.name}"
-        case Delete(kind, name):
+        case Delete(kind, name) | Adopt(Orphan(kind, name)):
             return f"{kind} {name}"
         case DeletePod(pod):
             return f"Pod {pod.name}"

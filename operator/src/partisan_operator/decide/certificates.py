@@ -7,6 +7,7 @@ from datetime import timedelta
 
 from partisan_operator.children import Child, certificate, naming, tls_files
 from partisan_operator.children.child import owned_by, up_to_date
+from partisan_operator.children.orphan import Orphan, orphan_of
 from partisan_operator.decide.problems import name_conflict
 from partisan_operator.decide.rotation import Loaded, Outlook, Policy, Step, outlook
 from partisan_operator.models import PartisanCluster
@@ -40,6 +41,9 @@ class CertificatePlan:
     conflict: Problem | None = None
     """A foreign object with the name of one of the cluster's objects."""
 
+    orphans: tuple[Orphan, ...] = ()
+    """To be adopted before anything else."""
+
     @property
     def step(self) -> Step | None:
         """The next step of the cluster's own authority."""
@@ -50,7 +54,7 @@ class CertificatePlan:
         """Whether an action or an event is pending."""
         settled = self.outlook is None or self.outlook.rotation is Rotation.SETTLED
         obstacle = self.problem or self.conflict
-        done = self.step is None and not self.children and self.startable
+        done = self.step is None and not (self.children or self.orphans) and self.startable
         return not (settled and done and obstacle is None)
 
 
@@ -87,6 +91,8 @@ def _own_authority(
     if store.foreign:
         name = store.foreign[0]
         return CertificatePlan(startable=startable, conflict=name_conflict("Secret", name))
+    if store.orphans:
+        return CertificatePlan(startable=startable, orphans=store.orphans)
     return CertificatePlan(
         outlook=outlook(
             store, policy_of(cluster, ca), _loaded(cluster, observation), observation.at
@@ -127,6 +133,9 @@ def _issued(cluster: PartisanCluster, seen: Issued) -> CertificatePlan:
             ),
         )
     if seen.live is not None and not owned_by(seen.live, cluster.uid):
+        orphan = orphan_of(certificate.KIND, seen.live, cluster.name)
+        if orphan is not None:
+            return CertificatePlan(startable=startable, orphans=(orphan,))
         conflict = name_conflict(certificate.KIND, wanted.name)
         return CertificatePlan(startable=startable, conflict=conflict)
     if secret is not None and secret.certificate != wanted.name:

@@ -79,14 +79,16 @@ def running_image(cluster: PartisanCluster, observation: Observation, image: str
 
 
 def followed_image(
-    cluster: PartisanCluster, running: str, wanted: str, default: str
+    cluster: PartisanCluster, observation: Observation, running: str, wanted: str, default: str
 ) -> DefaultImageStatus | None:
-    """Return the record of the default image after a plan; None for a cluster with its own image.
+    """Return the record of the default image after a plan.
 
-    `running` is the `running_image` before the plan, `wanted` the image of the plan: the operator's
-    `default`, or `running` while the default waits.
+    None for a cluster with its own image, and for one that may adopt the StatefulSets that are
+    there. `running` is the `running_image` before the plan, `wanted` the image of the plan: the
+    operator's `default`, or `running` while the default waits.
     """
-    if cluster.spec.image:
+    others = not running and any(kind == "StatefulSet" for kind, _ in observation.live)
+    if cluster.spec.image or others:
         return None
     earlier = cluster.status.default_image
     if earlier is not None and earlier.image == wanted:

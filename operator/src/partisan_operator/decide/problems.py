@@ -14,6 +14,16 @@ def name_conflict(kind: str, name: str) -> Problem:
     )
 
 
+def orphan_conflict(kind: str, name: str, field: str) -> Problem:
+    """Return the problem of an orphan whose immutable field differs from the child's."""
+    return Problem(
+        Reason.NAME_CONFLICT,
+        f"{kind} {name} is left from an earlier cluster of this name. It cannot be adopted: its"
+        f" {field}, which cannot change, differs from that of this cluster. Delete it, correct the"
+        " spec, or give this PartisanCluster another name.",
+    )
+
+
 def invalid_token(name: str) -> Problem:
     """Return the problem of a token Secret without a valid token."""
     return Problem(

@@ -26,12 +26,19 @@ from partisan_operator.children import (
 from partisan_operator.children.child import last_applied, owned_by, up_to_date
 from partisan_operator.children.desired import emptied_shard
 from partisan_operator.children.node_config import render_config, revision
-from partisan_operator.decide import rollout, scale_down, secrets, workload
-from partisan_operator.decide.actions import Action, Apply, Configure, Delete, DeletePod, Plan
+from partisan_operator.decide import adoption, rollout, scale_down, secrets, workload
+from partisan_operator.decide.actions import (
+    Action,
+    Adopt,
+    Apply,
+    Configure,
+    Delete,
+    DeletePod,
+    Plan,
+)
 from partisan_operator.decide.certificates import CertificatePlan, certificate_plan
 from partisan_operator.decide.installation import Installation
 from partisan_operator.decide.monitoring import wants_monitor
-from partisan_operator.decide.problems import name_conflict
 from partisan_operator.models import PartisanCluster
 from partisan_operator.models.pods import refused_annotations
 from partisan_operator.models.problem import Problem, Reason
@@ -68,11 +75,20 @@ def plan(
     if observation.monitors is not PodMonitors.AVAILABLE:
         children = replace(children, monitors=())
     tls = certificate_plan(cluster, observation)
-    conflict = refused or _conflict(cluster, children, observation) or tls.conflict
+    conflict = (
+        refused
+        or adoption.conflict(cluster, children, observation)
+        or secrets.conflict(cluster, observation)
+        or tls.conflict
+    )
     batch = rollout.batch_of(cluster, observation)
     kept = cluster.spec.replicas
     if cluster.spec.paused or cluster.deleting or conflict is not None:
         return Plan((), batch.outdated, conflict or problem, kept, None, tls)
+    orphans = (*adoption.orphans(cluster, children, observation), *tls.orphans)
+    if orphans:
+        adopted = tuple(map(Adopt, orphans))
+        return Plan((adopted,), batch.outdated, problem, kept, None, tls)
     scaling = _scaling(cluster, observation)
     credentials = (*([] if tls.step is None else [tls.step]), *map(Apply, tls.children))
     foundations = children.foundations if observation.complete else ()
@@ -182,17 +198,6 @@ def _forbidden(children: DesiredChildren) -> tuple[str, ...]:
     """Return the fields of the pods that `restricted` forbids; all shards have the same pods."""
     template = children.stateful_sets[0].manifest["spec"]["template"]
     return restricted.violations(template["spec"])
-
-
-def _conflict(
-    cluster: PartisanCluster, desired: DesiredChildren, observation: Observation
-) -> Problem | None:
-    """Return the problem that forbids every action: a child's name is taken, or a Secret is bad."""
-    for child in desired.all:
-        live = observation.live.get(child.key)
-        if live is not None and not owned_by(live, cluster.uid):
-            return name_conflict(child.kind, child.name)
-    return secrets.conflict(cluster, observation)
 
 
 def _surplus_shards(

@@ -13,6 +13,7 @@ from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
 
 from partisan_operator.children.child import owned_by
+from partisan_operator.children.orphan import Orphan, orphan_of
 from partisan_operator.children.tls_files import AUTHORITIES, CERTIFICATE, KEY
 from partisan_operator.observe.certificates import (
     AuthoritySecret,
@@ -37,11 +38,11 @@ def read_store(
     authority: Mapping[str, Any] | None, nodes: Mapping[str, Any] | None, uid: str
 ) -> Store:
     """Read the live Secrets NAME-ca and NAME-tls of the cluster with that uid."""
-    foreign = tuple(
-        secret["metadata"]["name"]
+    others = [
+        (secret["metadata"]["name"], _orphan_of(secret))
         for secret in (authority, nodes)
         if secret is not None and not owned_by(secret, uid)
-    )
+    ]
     own = None if authority is None else _own_authority(authority)
     signers = [] if own is None else [own]
     return Store(
@@ -49,8 +50,14 @@ def read_store(
         if authority is None
         else AuthoritySecret(_version(authority), None if own is None else _read(own, signers)),
         nodes=None if nodes is None else _nodes_secret(nodes, signers),
-        foreign=foreign,
+        foreign=tuple(name for name, orphan in others if orphan is None),
+        orphans=tuple(orphan for _, orphan in others if orphan is not None),
     )
+
+
+def _orphan_of(secret: Mapping[str, Any]) -> Orphan | None:
+    """Return a Secret as an orphan: its name begins with that of its cluster."""
+    return orphan_of("Secret", secret, secret["metadata"]["name"].rpartition("-")[0])
 
 
 def key_pair(secret: Mapping[str, Any]) -> KeyPair:

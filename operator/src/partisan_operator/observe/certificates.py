@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from partisan_operator.children.certificate import NAME_ANNOTATION
+from partisan_operator.children.orphan import Orphan
 from partisan_operator.children.tls_files import KEYS
 
 
@@ -58,6 +59,9 @@ class Store:
     nodes: NodesSecret | None = None
     foreign: tuple[str, ...] = ()
     """Names of those that do not belong to the cluster."""
+
+    orphans: tuple[Orphan, ...] = ()
+    """Those that the cluster may adopt."""
 
 
 @dataclass(frozen=True)
