@@ -5,13 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-Spec = dict[str, Any]
-Row = tuple[Spec, str]
-"""A spec, and the field that its refusal names."""
-
-
-def pods(**fields: Any) -> Spec:
-    return {"pods": fields}
+from scale_tests.e2e.specs import Row, Spec, pods
 
 
 def volume(**fields: Any) -> Spec:

@@ -20,7 +20,9 @@ from scale_tests.cluster.kube import ApiError, Cluster, Json, core
 from scale_tests.cluster.subject import manifest
 from scale_tests.e2e import crd_copy, hostile
 from scale_tests.e2e.conftest import NewSubject
-from scale_tests.e2e.hostile_applications import claimed, pods
+from scale_tests.e2e.hostile_applications import claimed
+from scale_tests.e2e.specs import pods
+from scale_tests.e2e.unusual import UNUSUAL
 from scale_tests.host.commands import ROOT
 
 
@@ -66,7 +68,7 @@ def test_every_example_and_every_manifest_of_the_documents_is_accepted(
     assert refused == {}
 
 
-@pytest.mark.parametrize("spec", hostile.UNUSUAL, ids=lambda spec: str(spec)[:60])
+@pytest.mark.parametrize("spec", UNUSUAL, ids=lambda spec: str(spec)[:60])
 def test_an_unusual_manifest_is_accepted(
     cluster: Cluster, namespace: str, spec: dict[str, Any]
 ) -> None:
@@ -78,7 +80,7 @@ def test_an_unusual_manifest_is_accepted(
 def test_kubernetes_accepts_the_pods_of_every_unusual_manifest(
     cluster: Cluster, namespace: str
 ) -> None:
-    for spec in hostile.UNUSUAL:
+    for spec in UNUSUAL:
         body = manifest("unusual", 3)
         body["spec"].update(spec)
         whole = PartisanCluster.from_wire(crd_copy.stored(cluster, namespace, body))
