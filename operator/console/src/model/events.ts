@@ -1,6 +1,7 @@
 // A cluster's Events in order, and those that a filter selects.
 
 import type { ClusterEvent } from "./document.ts";
+import { selects } from "./filter.ts";
 
 /** What the filter offers; the empty one selects all types. */
 export const TYPES = ["", "Normal", "Warning"] as const;
@@ -16,10 +17,9 @@ export function newestFirst(events: Record<string, ClusterEvent>): Numbered[] {
 
 /** Those of a type, or of any, whose reason or message contains a text, whatever its case. */
 export function matching(events: Numbered[], type: string, text: string): Numbered[] {
-    const wanted = text.trim().toLowerCase();
     return events.filter(
         ([, event]) =>
             (type === "" || event.type === type) &&
-            `${event.reason} ${event.message}`.toLowerCase().includes(wanted),
+            selects(text, [`${event.reason} ${event.message}`]),
     );
 }

@@ -3,8 +3,9 @@
 import { useState } from "preact/hooks";
 import type { ClusterEvent } from "../model/document.ts";
 import { matching, newestFirst, TYPES } from "../model/events.ts";
-import { clock, count, iso } from "../model/figures.ts";
+import { clock, iso } from "../model/figures.ts";
 import type { Page } from "../model/page.ts";
+import { Filter } from "../parts/filter.tsx";
 import { same } from "../parts/same.ts";
 import { Scroll } from "../parts/scroll.tsx";
 import type { View } from "./view.ts";
@@ -17,7 +18,15 @@ function Events({ page }: { page: Page }) {
     const newest = found[0]?.[1];
     return (
         <section data-view="events" aria-label="Events">
-            <div class="bar">
+            <Filter
+                text={text}
+                hint="reason or message"
+                onText={setText}
+                found={found.length}
+                all={events.length}
+                what="Events"
+                news={newest === undefined ? "" : `, newest: ${newest.reason} ${newest.message}`}
+            >
                 <label>
                     Type{" "}
                     <select value={type} onChange={event => setType(event.currentTarget.value)}>
@@ -28,22 +37,7 @@ function Events({ page }: { page: Page }) {
                         ))}
                     </select>
                 </label>
-                <label>
-                    Filter{" "}
-                    <input
-                        type="search"
-                        value={text}
-                        placeholder="reason or message"
-                        onInput={event => setText(event.currentTarget.value)}
-                    />
-                </label>
-                <span class="note" aria-live="polite">
-                    {count(found.length)} of {count(events.length)} Events
-                    <span class="hidden">
-                        {newest === undefined ? "" : `, newest: ${newest.reason} ${newest.message}`}
-                    </span>
-                </span>
-            </div>
+            </Filter>
             <Scroll label="Table of Events">
                 <table>
                     <thead>

@@ -3,8 +3,10 @@
 import { useState } from "preact/hooks";
 import type { ClusterNode } from "../model/document.ts";
 import { bytes, count } from "../model/figures.ts";
+import { selects } from "../model/filter.ts";
 import { byName, degrees } from "../model/graph.ts";
 import type { Page } from "../model/page.ts";
+import { Filter } from "../parts/filter.tsx";
 import { same } from "../parts/same.ts";
 import { Scroll } from "../parts/scroll.tsx";
 import type { View } from "./view.ts";
@@ -19,27 +21,20 @@ function Nodes({ page }: { page: Page }) {
     if (details === undefined) {
         return null;
     }
-    const wanted = filter.trim().toLowerCase();
     const found = Object.keys(details.nodes)
         .sort(byName)
-        .filter(name => matches(name, details.nodes[name] as ClusterNode, wanted));
+        .filter(name => selects(filter, texts(name, details.nodes[name] as ClusterNode)));
     const degree = degrees(details.links);
     return (
         <section data-view="nodes" aria-label="Nodes">
-            <div class="bar">
-                <label>
-                    Filter{" "}
-                    <input
-                        type="search"
-                        value={filter}
-                        placeholder="name, state, zone or kind"
-                        onInput={event => setFilter(event.currentTarget.value)}
-                    />
-                </label>
-                <span class="note" aria-live="polite">
-                    {count(found.length)} of {count(Object.keys(details.nodes).length)} nodes
-                </span>
-            </div>
+            <Filter
+                text={filter}
+                hint="name, state, zone or kind"
+                onText={setFilter}
+                found={found.length}
+                all={Object.keys(details.nodes).length}
+                what="nodes"
+            />
             <Scroll label="Table of nodes">
                 <table>
                     <thead>
@@ -102,9 +97,8 @@ const Row = same(({ name, node, degree }: RowProps) => (
     </tr>
 ));
 
-function matches(name: string, node: ClusterNode, wanted: string): boolean {
-    const texts = [name, node.state, node.zone, node.kind, node.previous];
-    return texts.some(text => text?.toLowerCase().includes(wanted));
+function texts(name: string, node: ClusterNode): (string | undefined)[] {
+    return [name, node.state, node.zone, node.kind, node.previous];
 }
 
 export const nodes: View = {
