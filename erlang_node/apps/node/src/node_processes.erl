@@ -71,7 +71,19 @@ described(#{pid := Pid, reductions := Reductions} = Usage, Seconds) ->
 name(Pid) ->
     case process_info(Pid, registered_name) of
         {registered_name, Name} -> text("~tw", [Name]);
-        _ -> function(proc_lib:translate_initial_call(Pid))
+        _ -> function(started_with(Pid))
+    end.
+
+started_with(Pid) ->
+    case proc_lib:translate_initial_call(Pid) of
+        % Of a process that `proc_lib' has not started, or that has ended.
+        {proc_lib, init_p, 5} = Unknown ->
+            case process_info(Pid, initial_call) of
+                {initial_call, Function} -> Function;
+                undefined -> Unknown
+            end;
+        Function ->
+            Function
     end.
 
 current(Pid) ->

@@ -1,5 +1,8 @@
 -module(node_commands_tests).
 
+%% Of processes.
+-export([wait/0]).
+
 -include_lib("eunit/include/eunit.hrl").
 
 %% A process that has the most of everything.
@@ -38,6 +41,19 @@ names_test() ->
     ?assertMatch(#{current := <<"gen_server:loop/", _/binary>>, messages := 0}, Kernel),
     Unnamed = [Name || #{name := Name} <- Top, binary:match(Name, <<":">>) =/= nomatch],
     ?assertNotEqual([], Unnamed).
+
+starts_test() ->
+    Pids = [spawn(?MODULE, wait, []), proc_lib:spawn(?MODULE, wait, [])],
+    #{top := Top} = node_processes:top(memory, 10000, 1),
+    Texts = [list_to_binary(pid_to_list(Pid)) || Pid <- Pids],
+    Names = [Name || #{pid := Pid, name := Name} <- Top, lists:member(Pid, Texts)],
+    ?assertEqual(lists:duplicate(2, <<"node_commands_tests:wait/0">>), Names),
+    [true = exit(Pid, kill) || Pid <- Pids].
+
+wait() ->
+    receive
+        never -> ok
+    end.
 
 session_test_() ->
     {timeout, 600, fun() ->
