@@ -15,18 +15,39 @@ from images.builder.tools import ImageError, buildah, run
 from scale_tests.host import files
 from scale_tests.localkube.settings import cache_directory
 
-OPTIONS = (
-    "--variant=essential",
-    # Without it, half of Perl is installed to merge directories that are merged already.
-    "--hook-dir=/usr/share/mmdebstrap/hooks/merged-usr",
-    "--include=usr-is-merged",
+_WITHOUT_DOCUMENTATION = (
     *(
         f"--dpkgopt=path-exclude=/usr/share/{kind}/*"
         for kind in ("doc", "doc-base", "info", "lintian", "locale", "man")
     ),
     "--dpkgopt=path-exclude=/usr/lib/*/gconv/*",
 )
+
+OPTIONS = (
+    "--variant=essential",
+    # Without it, half of Perl is installed to merge directories that are merged already.
+    "--hook-dir=/usr/share/mmdebstrap/hooks/merged-usr",
+    "--include=usr-is-merged",
+    *_WITHOUT_DOCUMENTATION,
+)
 """How mmdebstrap makes a root file system: the essential packages, without documentation."""
+
+FOREIGN_OPTIONS = (
+    "--variant=extract",
+    "--include=?essential",
+    "--include=usr-is-merged",
+    '--setup-hook=for part in bin sbin lib; do mkdir -p "$1/usr/$part"; '
+    'ln -s "usr/$part" "$1/$part"; done',
+    # What scanners read, since dpkg itself has not run; and what a shell and the C library need of
+    # the scripts that cannot run.
+    '--extract-hook=for deb in "$1"/var/cache/apt/archives/*.deb; do dpkg-deb --field "$deb" '
+    '| sed "1a Status: install ok unpacked"; echo; done > "$1/var/lib/dpkg/status"; cd "$1"; '
+    "cp usr/share/base-passwd/passwd.master etc/passwd; "
+    "cp usr/share/base-passwd/group.master etc/group; "
+    "cp usr/share/libc-bin/nsswitch.conf etc/nsswitch.conf",
+    *_WITHOUT_DOCUMENTATION,
+)
+"""The same for another architecture: the packages are unpacked, and none of their scripts runs."""
 
 APT = Path("/etc/apt")
 
@@ -48,7 +69,7 @@ def ensure_base(base: Base) -> str:
 
 def fingerprint(base: Base) -> str:
     """Hash of the stand-in's inputs: its packages, the options, the Debian release."""
-    parts = [base.packages, OPTIONS, base.suite or _suite()]
+    parts = [base.packages, _options(base), base.suite or _suite()]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]
 
 
@@ -73,11 +94,18 @@ def _make_root_file_system(base: Base, target: Path) -> None:
         sources = [str(path) for path in _sources()] if suite == own else [_archive(own)]
         run(
             [
-                *("nice", "-n", "5", "mmdebstrap", "--quiet", *OPTIONS, f"--aptopt={settings}"),
+                *("nice", "-n", "5", "env", "SOURCE_DATE_EPOCH=0", "mmdebstrap", "--quiet"),
+                *(*_options(base), f"--aptopt={settings}"),
                 *(f"--include={','.join(base.packages)}", suite, str(partial), *sources),
             ]
         )
         partial.rename(target)
+
+
+def _options(base: Base) -> tuple[str, ...]:
+    if not base.architecture:
+        return OPTIONS
+    return (*FOREIGN_OPTIONS, f"--architectures={base.architecture}")
 
 
 def parse_os_release(text: str) -> dict[str, str]:

@@ -33,8 +33,11 @@ def inputs_digest(image: Image, root: Path = ROOT) -> str:
     return digest.hexdigest()
 
 
-def build(image: Image) -> bool:
-    """Builds an image unless up to date; returns whether it did. Raises ImageError."""
+def build(image: Image, *, anew: bool = False) -> bool:
+    """Builds an image unless up to date; returns whether it did. Raises ImageError.
+
+    `anew` builds it in any case, from its base images, without steps of earlier builds.
+    """
     if image is OPERATOR:
         wheels.ensure_wheels()
         console.ensure_page()
@@ -44,7 +47,7 @@ def build(image: Image) -> bool:
         build(image.base)
     wanted = inputs_digest(image)
     stamp = image.archive.with_suffix(".digest")
-    if image.archive.exists() and stamp.exists() and stamp.read_text() == wanted:
+    if not anew and image.archive.exists() and stamp.exists() and stamp.read_text() == wanted:
         print(f"{image.reference} is up to date ({_size(image.archive)})", flush=True)
         return False
     print(f"{image.reference}: building", flush=True)
@@ -54,7 +57,7 @@ def build(image: Image) -> bool:
         *("build", "--isolation", "chroot", "--layers"),
         *(part for argument in arguments for part in ("--build-arg", argument)),
         # The same inputs give the same image, byte for byte, if the build allows it.
-        *("--timestamp", "0", "--pull-never"),
+        *("--timestamp", "0", "--pull-never", *(["--no-cache"] if anew else [])),
         *("--file", str(image.dockerfile), "--tag", image.reference, str(image.context)),
     )
     _write_archive(image)

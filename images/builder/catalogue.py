@@ -24,6 +24,10 @@ class Base:
     suite: str = ""
     """The Debian release of the packages; empty for this machine's own."""
 
+    architecture: str = ""
+    """Debian's name of a processor that this machine has not, such as `arm64`; empty for its own.
+    Its packages are unpacked, not installed: none of its programs can run here."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Image:
