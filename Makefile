@@ -10,6 +10,8 @@ CHART := charts/partisan-operator
 CONSOLE := npm --prefix operator/console run --silent
 # The release of the images; `make test` tests on it and on the machine's own.
 OTP ?= 27
+# Where the parts of a release will be found.
+RELEASED = $(if $(REGISTRY),--registry "$(REGISTRY)") $(if $(DOWNLOADS),--downloads "$(DOWNLOADS)")
 
 export PYTHONUNBUFFERED := 1
 
@@ -249,6 +251,22 @@ simulate: bootstrap ## Repeat the overlay papers' experiments in virtual time (O
 prediction: bootstrap ## Compare predictions of `kubectl partisan plan` with the real cells of CELLS (build/results/scale-paper); page in OUT
 	PYTHONPATH=operator/src $(PY) -m scale_tests prediction $(or $(CELLS),build/results/scale-paper) \
 	    $(if $(OUT),--out $(OUT))
+
+.PHONY: release
+release: bootstrap ## Build what users install into build/release/VERSION: images, chart, manifest, plugin, bundle (REGISTRY=, DOWNLOADS=)
+	$(PY) -m images.release build "$(VERSION)" $(RELEASED)
+
+.PHONY: release-check
+release-check: bootstrap ## Build them a second time without caches, and compare the digests (the same arguments)
+	$(PY) -m images.release check "$(VERSION)" $(RELEASED)
+
+.PHONY: release-push
+release-push: bootstrap ## Push a release's images, chart and bundle to the REGISTRY that it was built for
+	$(PY) -m images.release push "$(VERSION)" $(RELEASED)
+
+.PHONY: version
+version: bootstrap ## Write the next VERSION of chart, operator and runtime
+	$(PY) -m images.release version "$(VERSION)"
 
 .PHONY: requirements
 requirements: bootstrap ## Lock the Python requirements anew

@@ -40,7 +40,18 @@ OTHERS = {
 
 VERBS = {
     *("annotate", "apply", "auth", "config", "create", "delete", "describe", "drain", "exec"),
-    *("explain", "get", "label", "logs", "patch", "plugin", "port-forward", "rollout", "scale"),
+    *(
+        "explain",
+        "get",
+        "krew",
+        "label",
+        "logs",
+        "patch",
+        "plugin",
+        "port-forward",
+        "rollout",
+        "scale",
+    ),
     "wait",
 }
 """Commands of kubectl that pages use."""

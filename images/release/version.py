@@ -55,6 +55,10 @@ PLACES = (
     Place("charts/partisan-operator/Chart.yaml", '^appVersion: "', '"$'),
     Place("operator/src/partisan_operator/__init__.py", '^__version__ = "', '"$'),
     Place("erlang_node/apps/*/src/*.app.src", r'\{vsn, "', '"'),
+    Place(
+        "examples/gitops/argocd.yaml", "^    chart: partisan-operator\n    targetRevision: ", "$"
+    ),
+    Place("examples/gitops/flux.yaml", r"^  ref: \{tag: ", r"\}$"),
     Place("erlang_node/rebar.config", r'\{release, \{partisan_node, "', '"'),
 )
 

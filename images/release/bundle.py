@@ -1,0 +1,186 @@
+"""A bundle for the Operator Lifecycle Manager (OLM): the chart's objects in OLM's form.
+
+The description, names and links that users see are in `bundle.yaml`; everything else comes from the
+rendered chart, so that the two ways to install the operator give it the same pod and rights.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterable
+from typing import Any
+
+import yaml
+
+from images.release import archive, chart, oci
+from images.release.bundle_rules import check
+from images.release.plan import Plan
+from scale_tests.cluster.operator import RELEASE
+from scale_tests.host.commands import ROOT
+from scale_tests.host.documents import data_of
+
+Json = dict[str, Any]
+
+ICON = ROOT / "docs" / "pictures" / "architecture-light.svg"
+EXAMPLE = ROOT / "examples" / "cluster.yaml"
+DEFINITION = "crds/partisanclusters.yaml"
+
+LEASE_NAMESPACE = "PARTISAN_OPERATOR_LEASE_NAMESPACE"
+
+KEPT = ("Service", "PodDisruptionBudget")
+"""Kinds of the chart's objects that are in the bundle as they are, and those that OLM makes from
+the description of the version: Deployment, rights, ServiceAccount."""
+
+LABELS = {
+    "mediatype.v1": "registry+v1",
+    "manifests.v1": "manifests/",
+    "metadata.v1": "metadata/",
+    "package.v1": RELEASE,
+    "channels.v1": "alpha",
+    "channel.default.v1": "alpha",
+}
+_PREFIX = "operators.operatorframework.io.bundle."
+
+
+def labels() -> dict[str, str]:
+    """The labels of the bundle, which its image has too."""
+    return {f"{_PREFIX}{name}": value for name, value in LABELS.items()}
+
+
+def documents(plan: Plan, objects: Iterable[Json]) -> dict[str, Json]:
+    """The documents of the bundle by their paths, from the chart's rendered objects."""
+    rendered = [chart.without_helm(item) for item in objects]
+    definition = yaml.safe_load((ROOT / DEFINITION).read_text())
+    manifests = {
+        f"manifests/{item['metadata']['name']}.{item['kind'].lower()}.yaml": _placeless(item)
+        for item in rendered
+        if item["kind"] in KEPT
+    }
+    return {
+        f"manifests/{RELEASE}.clusterserviceversion.yaml": service_version(
+            plan, rendered, definition
+        ),
+        f"manifests/{definition['metadata']['name']}.crd.yaml": definition,
+        **manifests,
+        "metadata/annotations.yaml": {"annotations": labels()},
+    }
+
+
+def service_version(plan: Plan, objects: list[Json], definition: Json) -> Json:
+    """The ClusterServiceVersion: the operator's deployment, its rights and what users see."""
+    seen = data_of(__file__)
+    example = yaml.safe_load(EXAMPLE.read_text())
+    deployment = _only(objects, "Deployment", RELEASE)
+    account = deployment["spec"]["template"]["spec"]["serviceAccountName"]
+    return {
+        "apiVersion": "operators.coreos.com/v1alpha1",
+        "kind": "ClusterServiceVersion",
+        "metadata": {
+            "name": f"{RELEASE}.v{plan.version}",
+            "namespace": "placeholder",
+            "annotations": {
+                **seen["annotations"],
+                "alm-examples": json.dumps([example], indent=2),
+                "containerImage": plan.image("operator"),
+                "createdAt": plan.created,
+            },
+        },
+        "spec": {
+            **seen["spec"],
+            "version": plan.version,
+            "minKubeVersion": chart.KUBERNETES,
+            "icon": [
+                {
+                    "base64data": base64.b64encode(ICON.read_bytes()).decode(),
+                    "mediatype": "image/svg+xml",
+                }
+            ],
+            "customresourcedefinitions": {"owned": list(_owned(definition, seen["resource"]))},
+            "install": {
+                "strategy": "deployment",
+                "spec": {
+                    "deployments": [
+                        {
+                            "name": RELEASE,
+                            "label": deployment["metadata"].get("labels", {}),
+                            "spec": _in_own_namespace(deployment["spec"]),
+                        }
+                    ],
+                    "clusterPermissions": [
+                        {
+                            "serviceAccountName": account,
+                            "rules": _only(objects, "ClusterRole", RELEASE)["rules"],
+                        }
+                    ],
+                    "permissions": [
+                        {
+                            "serviceAccountName": account,
+                            "rules": _only(objects, "Role", f"{RELEASE}-lease")["rules"],
+                        }
+                    ],
+                },
+            },
+            "relatedImages": [
+                {"name": name, "image": plan.image(name)} for name in chart.IMAGES.values()
+            ],
+        },
+    }
+
+
+def build(plan: Plan) -> None:
+    """Writes the bundle as a directory and as an image. Raises CommandError, ReleaseError."""
+    found = documents(plan, chart.rendered(plan, "rbac.aggregateToUserRoles=false"))
+    check(found)
+    files = {
+        path: yaml.safe_dump(document, sort_keys=False, width=100).encode()
+        for path, document in found.items()
+    }
+    for path, content in files.items():
+        plan.file(f"bundle/{path}").write_bytes(content)
+    image = oci.PlatformImage(
+        {"architecture": "amd64", "os": "linux", "config": {}}, (archive.tar(files),)
+    )
+    oci.write(
+        plan.file(f"{RELEASE}-bundle-{plan.version}.oci.tar"),
+        plan.image(f"{RELEASE}-bundle"),
+        [image],
+        {**plan.labels, **labels()},
+    )
+
+
+def _owned(definition: Json, described: Json) -> Iterable[Json]:
+    for version in definition["spec"]["versions"]:
+        if version["served"]:
+            yield {
+                "name": definition["metadata"]["name"],
+                "kind": definition["spec"]["names"]["kind"],
+                "version": version["name"],
+                **described,
+            }
+
+
+def _in_own_namespace(spec: Json) -> Json:
+    """The Deployment's spec, with the Lease in the operator's namespace: OLM grants no other."""
+    template = spec["template"]
+    (container,) = template["spec"]["containers"]
+    own: Json = {"fieldRef": {"fieldPath": "metadata.namespace"}}
+    env = [
+        {"name": LEASE_NAMESPACE, "valueFrom": own} if each["name"] == LEASE_NAMESPACE else each
+        for each in container["env"]
+    ]
+    pod = {**template["spec"], "containers": [{**container, "env": env}]}
+    return {**spec, "template": {**template, "spec": pod}}
+
+
+def _placeless(item: Json) -> Json:
+    """An object without a namespace: OLM puts it into the operator's."""
+    metadata = {key: value for key, value in item["metadata"].items() if key != "namespace"}
+    return {**item, "metadata": metadata}
+
+
+def _only(objects: Iterable[Json], kind: str, name: str) -> Json:
+    (found,) = (
+        item for item in objects if (item["kind"], item["metadata"]["name"]) == (kind, name)
+    )
+    return found
