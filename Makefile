@@ -150,6 +150,10 @@ crd: bootstrap ## Regenerate the CRD from the operator's models, and its page
 	cp crds/partisanclusters.yaml $(CHART)/files/partisanclusters.yaml
 	$(PY) -m docs.tools.api
 
+.PHONY: compatibility
+compatibility: bootstrap ## Regenerate the page of versions that work together
+	$(PY) -m docs.tools.compatibility
+
 .PHONY: dashboards
 dashboards: bootstrap ## Regenerate the Grafana dashboards; fails when a committed one was different
 	$(PY) -m charts.tools.dashboards

@@ -1,11 +1,11 @@
-%%% docs/reference/compatibility.md, generated from the table of calls and the differences.
+%%% docs/reference/distributed-erlang.md, generated from the table of calls and the differences.
 -module(comparison_page).
 
 -export([check/0]).
 
 %% Whether the page is that of the tables; with PUBLISH=1 in the environment it is written first.
 check() ->
-    File = filename:join([comparison_results:root(), "docs", "reference", "compatibility.md"]),
+    File = filename:join([comparison_results:root(), "docs", "reference", "distributed-erlang.md"]),
     Page = unicode:characters_to_binary(page()),
     _ = [ok = file:write_file(File, Page) || os:getenv("PUBLISH") =:= "1"],
     case file:read_file(File) of
