@@ -16,14 +16,14 @@ NODES = 3
 STATE: Json = {
     "volumeClaimTemplates": [
         {
-            "name": "state",
+            "name": "records",
             "spec": {
                 "accessModes": ["ReadWriteOnce"],
                 "resources": {"requests": {"storage": "16Mi"}},
             },
         }
     ],
-    "stateClaim": "state",
+    "stateClaim": "records",
 }
 
 Actors = dict[str, tuple[str, int]]
@@ -80,7 +80,7 @@ def claims(subject: Subject) -> dict[str, str]:
 def test_counts_go_on_after_all_pods_are_deleted(subject: Subject) -> None:
     before, uids, kept = actors(subject), subject.uids(), claims(subject)
     assert sorted(before) == [f"{NAME}-{n}" for n in range(NODES)]
-    assert sorted(kept) == [f"state-{NAME}-{n}" for n in range(NODES)]
+    assert sorted(kept) == [f"records-{NAME}-{n}" for n in range(NODES)]
     subject.kubectl("delete", "pods", "--selector", f"{CLUSTER_LABEL}={NAME}", "--wait=false")
     wait_for(
         "new pods",
@@ -111,7 +111,7 @@ def test_claims_and_volumes_of_removed_nodes_go_if_the_spec_says_so(
     subject: Subject, cluster: Cluster
 ) -> None:
     before, uids = claims(subject), subject.uids()
-    removed = f"state-{NAME}-{NODES - 1}"
+    removed = f"records-{NAME}-{NODES - 1}"
     policy = {"persistentVolumeClaimRetentionPolicy": {"whenScaled": "Delete"}}
     subject.patch(replicas=NODES - 1, pods=policy)
     left = {name: uid for name, uid in before.items() if name != removed}
