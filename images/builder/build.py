@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 import hashlib
 import os
 import time
@@ -10,7 +9,7 @@ from pathlib import Path
 
 from images.builder import bases, console, prometheus, wheels
 from images.builder.catalogue import ARCHIVES, OPERATOR, PROMETHEUS, TAG, Base, Image
-from images.builder.tools import ImageError, buildah, run
+from images.builder.tools import ImageError, buildah, files_below, is_current, run
 from scale_tests.host.commands import ROOT
 
 MAX_STORED = 100
@@ -24,10 +23,12 @@ def inputs_digest(image: Image, root: Path = ROOT) -> str:
     """Hash of all inputs of the image."""
     digest = hashlib.sha256()
     for base in image.bases.values():
-        digest.update(_base_digest(base, root).encode())
+        own = inputs_digest(base, root) if isinstance(base, Image) else bases.fingerprint(base)
+        digest.update(own.encode())
     digest.update(image.dockerfile.read_bytes())
     for source in image.sources:
-        for path in _files(root / source):
+        whole = root / source
+        for path in [whole] if whole.is_file() else files_below(whole, IGNORED):
             digest.update(f"\0{os.path.relpath(path, root)}\0{path.stat().st_mode:o}\0".encode())
             digest.update(path.read_bytes())
     return digest.hexdigest()
@@ -47,7 +48,7 @@ def build(image: Image, *, anew: bool = False) -> bool:
         build(image.base)
     wanted = inputs_digest(image)
     stamp = image.archive.with_suffix(".digest")
-    if not anew and image.archive.exists() and stamp.exists() and stamp.read_text() == wanted:
+    if not anew and image.archive.exists() and is_current(stamp, wanted):
         print(f"{image.reference} is up to date ({_size(image.archive)})", flush=True)
         return False
     print(f"{image.reference}: building", flush=True)
@@ -77,10 +78,6 @@ def push(image: Image, registry: str) -> str:
     return name
 
 
-def _base_digest(base: Base | Image, root: Path) -> str:
-    return inputs_digest(base, root) if isinstance(base, Image) else bases.fingerprint(base)
-
-
 def _ensure_base(base: Base | Image) -> str:
     """The name of an image's base in buildah's store."""
     if isinstance(base, Base):
@@ -103,21 +100,6 @@ def _bound_cache() -> None:
     stored = buildah("images", "--all", "--quiet").splitlines()
     if len(stored) > MAX_STORED:
         buildah("rmi", "--prune", "--force")
-
-
-def _files(source: Path) -> list[Path]:
-    """The files of a source directory, or the file it is, in a fixed order."""
-    if source.is_file():
-        return [source]
-    found = []
-    for directory, subdirectories, names in os.walk(source):
-        subdirectories[:] = sorted(name for name in subdirectories if not _is_ignored(name))
-        found += [Path(directory, name) for name in sorted(names)]
-    return found
-
-
-def _is_ignored(name: str) -> bool:
-    return any(fnmatch.fnmatchcase(name, pattern) for pattern in IGNORED)
 
 
 def _size(path: Path) -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
-import os
 import shutil
 from pathlib import Path
 
-from images.builder.tools import run
+from images.builder.tools import files_below, is_current, run
+from scale_tests.host import files
 from scale_tests.host.commands import ROOT
 
 CONSOLE = ROOT / "operator" / "console"
@@ -20,10 +19,8 @@ _NOT_SOURCES = ("node_modules", "build", "test")
 def ensure_page() -> Path:
     """Bundles the page unless it is up to date. Raises ImageError."""
     stamps = CONSOLE / "build"
-    stamps.mkdir(exist_ok=True)
     # Tests and image builds of one checkout may ask at the same time.
-    with (stamps / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with files.locked(stamps / "lock"):
         _ensure_packages(stamps / "packages.digest")
         _ensure_bundle(stamps / "page.digest")
     return PAGE
@@ -31,7 +28,7 @@ def ensure_page() -> Path:
 
 def _ensure_packages(stamp: Path) -> None:
     wanted = hashlib.sha256((CONSOLE / "package-lock.json").read_bytes()).hexdigest()
-    if (CONSOLE / "node_modules").exists() and _read(stamp) == wanted:
+    if (CONSOLE / "node_modules").exists() and is_current(stamp, wanted):
         return
     print("Installing the npm packages of the live page", flush=True)
     stamp.unlink(missing_ok=True)
@@ -41,11 +38,11 @@ def _ensure_packages(stamp: Path) -> None:
 
 def _ensure_bundle(stamp: Path) -> None:
     digest = hashlib.sha256()
-    for source in _sources():
+    for source in files_below(CONSOLE, _NOT_SOURCES):
         digest.update(f"\0{source.relative_to(CONSOLE)}\0".encode())
         digest.update(source.read_bytes())
     wanted = digest.hexdigest()
-    if (PAGE / "index.html").exists() and _read(stamp) == wanted:
+    if (PAGE / "index.html").exists() and is_current(stamp, wanted):
         return
     made = stamp.with_name("page")
     run(["node", str(CONSOLE / "build.mjs"), str(made)])
@@ -53,15 +50,3 @@ def _ensure_bundle(stamp: Path) -> None:
     shutil.rmtree(PAGE, ignore_errors=True)
     made.rename(PAGE)
     stamp.write_text(wanted)
-
-
-def _sources() -> list[Path]:
-    found = []
-    for directory, subdirectories, names in os.walk(CONSOLE):
-        subdirectories[:] = sorted(set(subdirectories) - {*_NOT_SOURCES})
-        found += [Path(directory, name) for name in sorted(names)]
-    return found
-
-
-def _read(stamp: Path) -> str:
-    return stamp.read_text() if stamp.exists() else ""

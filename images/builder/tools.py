@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
 
 from scale_tests.host.commands import CommandError, capture
 from scale_tests.localkube.settings import cache_directory
@@ -10,6 +13,19 @@ from scale_tests.localkube.settings import cache_directory
 
 class ImageError(Exception):
     """An image cannot be built; the message is the reason."""
+
+
+def files_below(directory: Path, ignored: Sequence[str]) -> Iterator[Path]:
+    """The files below a directory in a fixed order, without directories of these patterns."""
+    for place, subdirectories, names in os.walk(directory):
+        kept = (d for d in subdirectories if not any(fnmatchcase(d, each) for each in ignored))
+        subdirectories[:] = sorted(kept)
+        yield from (Path(place, name) for name in sorted(names))
+
+
+def is_current(stamp: Path, digest: str) -> bool:
+    """Whether something was made from what has this digest, as its stamp says."""
+    return stamp.exists() and stamp.read_text() == digest
 
 
 def run(argv: Sequence[str]) -> str:

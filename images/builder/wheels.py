@@ -10,7 +10,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from images.builder.tools import run
+from images.builder.tools import is_current, run
 from scale_tests.host.commands import ROOT
 
 REQUIREMENTS = ROOT / "operator" / "requirements.txt"
@@ -54,7 +54,7 @@ def ensure_wheels(target: Target = IMAGE) -> Path:
     wanted = hashlib.sha256(requirements.encode()).hexdigest()
     directory = target.directory
     stamp = directory / ".digest"
-    if stamp.exists() and stamp.read_text() == wanted:
+    if is_current(stamp, wanted):
         return directory
     print(f"  fetching the operator's Python packages {target.name}".rstrip(), flush=True)
     shutil.rmtree(directory, ignore_errors=True)

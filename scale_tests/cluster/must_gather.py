@@ -9,7 +9,7 @@ import yaml
 from rich.console import Console
 
 from scale_tests.cluster import operator
-from scale_tests.cluster.kube import ApiError, Cluster, Json, core, partisan_cluster
+from scale_tests.cluster.kube import PARTISAN, ApiError, Cluster, Json, core
 from scale_tests.cluster.nodes import read_page
 from scale_tests.cluster.partisan import read_cluster
 from scale_tests.host.commands import relative
@@ -21,14 +21,15 @@ LOG_LINES = 400
 """Lines of each node's log that are kept."""
 
 KINDS = {
-    "statefulsets": "apis/apps/v1/namespaces/{}/statefulsets",
-    "pods": "api/v1/namespaces/{}/pods",
-    "services": "api/v1/namespaces/{}/services",
-    "configmaps": "api/v1/namespaces/{}/configmaps",
-    "endpointslices": "apis/discovery.k8s.io/v1/namespaces/{}/endpointslices",
-    "resourcequotas": "api/v1/namespaces/{}/resourcequotas",
+    "partisanclusters": PARTISAN,
+    "statefulsets": "apis/apps/v1",
+    "pods": "api/v1",
+    "services": "api/v1",
+    "configmaps": "api/v1",
+    "endpointslices": "apis/discovery.k8s.io/v1",
+    "resourcequotas": "api/v1",
 }
-"""Kinds that are saved of a namespace, by the names of their files. Not Secrets."""
+"""Kinds that are saved of a namespace, with their APIs. Not Secrets."""
 
 
 def must_gather(cluster: Cluster, namespace: str, directory: Path) -> Path:
@@ -46,7 +47,7 @@ def must_gather(cluster: Cluster, namespace: str, directory: Path) -> Path:
             errors.append(f"{name}: {error}\n")
 
     def objects(path: str) -> Callable[[], str]:
-        return lambda: yaml.safe_dump_all([_without_noise(item) for item in cluster.list(path)])
+        return lambda: yaml.safe_dump_all(map(_without_noise, cluster.list(path)))
 
     def log(pod: str, previous: str) -> Callable[[], str]:
         path = core(namespace, "pods", f"{pod}/log")
@@ -55,9 +56,8 @@ def must_gather(cluster: Cluster, namespace: str, directory: Path) -> Path:
     def status(pod: str) -> Callable[[], str]:
         return lambda: read_page(cluster, namespace, pod, "status")
 
-    save("partisanclusters.yaml", objects(partisan_cluster(namespace)))
-    for kind, path in KINDS.items():
-        save(f"{kind}.yaml", objects(path.format(namespace)))
+    for kind, api in KINDS.items():
+        save(f"{kind}.yaml", objects(f"{api}/namespaces/{namespace}/{kind}"))
     save("events.txt", lambda: "\n".join(events(cluster, namespace)) + "\n")
     save("operator.log", lambda: operator.logs(cluster))
     save("nodes.yaml", objects("api/v1/nodes"))
@@ -103,11 +103,8 @@ def explain(console: Console, cluster: Cluster, namespace: str, name: str, direc
     """
     try:
         console.print("\n[bold]Conditions[/bold]")
-        for condition in read_cluster(cluster, namespace, name).conditions:
-            _line(
-                console,
-                f"{condition.type}={condition.status}  {condition.reason}: {condition.message}",
-            )
+        for c in read_cluster(cluster, namespace, name).conditions:
+            _line(console, f"{c.type}={c.status}  {c.reason}: {c.message}")
         console.print("\n[bold]Warnings among the last events[/bold]")
         warnings = [line for line in events(cluster, namespace) if " Warning " in line]
         for line in warnings[-EVENT_LINES:]:

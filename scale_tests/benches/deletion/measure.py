@@ -85,7 +85,10 @@ def run(cluster: Cluster, point: Point, say: Callable[[str], None]) -> Cell:
     probe = Probe(cluster)
     with repeating(probe.ask, _PROBE_SECONDS):
         deleting = time.monotonic()
-        cluster.delete(_path(point))
+        whole = point.deleted == "namespace"
+        cluster.delete(
+            f"api/v1/namespaces/{NAMESPACE}" if whole else partisan_cluster(NAMESPACE, CLUSTER)
+        )
         left, polls = _await_end(cluster, say)
         seconds = time.monotonic() - deleting
     # The agent has yet to wait for the last processes.
@@ -109,15 +112,9 @@ def run(cluster: Cluster, point: Point, say: Callable[[str], None]) -> Cell:
 
 def api_calls(cluster: Cluster) -> float:
     """The requests that the API server has answered so far. Raises ApiError."""
-    text = cluster.request("GET", "metrics", timeout=60.0).decode()
-    lines = [line for line in text.splitlines() if line.startswith("apiserver_request_total{")]
-    return Page.parse("\n".join(lines) + "\n").total("apiserver_request_total")
-
-
-def _path(point: Point) -> str:
-    if point.deleted == "namespace":
-        return f"api/v1/namespaces/{NAMESPACE}"
-    return partisan_cluster(NAMESPACE, CLUSTER)
+    lines = cluster.request("GET", "metrics", timeout=60.0).decode().splitlines(keepends=True)
+    name = "apiserver_request_total"
+    return Page.parse("".join(line for line in lines if line.startswith(f"{name}{{"))).total(name)
 
 
 def _await_formation(cluster: Cluster, say: Callable[[str], None]) -> None:

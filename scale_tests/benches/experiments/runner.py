@@ -129,14 +129,11 @@ def _run_all(
 
 def _too_large(console: Console, place: Place, sizes: set[int]) -> dict[int, str]:
     """The sizes for which there is no room, with the reasons, which are printed."""
-    pods = capacity(place.cluster)
-    found = {
-        nodes: shortage(place.environment, pods, nodes)
-        for nodes in sorted(sizes)
-        if nodes > pods.free
-    }
-    for nodes, why in found.items():
-        console.print(f"Left out: {nodes:,} nodes: {why}", highlight=False, soft_wrap=True)
+    pods, found = capacity(place.cluster), {}
+    for nodes in sorted(nodes for nodes in sizes if nodes > pods.free):
+        found[nodes] = shortage(place.environment, pods, nodes)
+        text = f"Left out: {nodes:,} nodes: {found[nodes]}"
+        console.print(text, highlight=False, soft_wrap=True)
     return found
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ipaddress
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -96,13 +96,9 @@ def audit_policy(users: Sequence[str]) -> str:
 
 def audited(component: Component, policy: Path, log: Path, users: Sequence[str]) -> Component:
     """The API server with an audit log that is never rotated."""
-    flags = (
-        f"--audit-policy-file={policy}",
-        f"--audit-log-path={log}",
-        "--audit-log-maxsize=100000",
-    )
-    files = {**component.files, policy: audit_policy(users)}
-    return replace(component, argv=[*component.argv, *flags], files=files)
+    flags = (f"--audit-policy-file={policy}", f"--audit-log-path={log}")
+    argv = [*component.argv, *flags, "--audit-log-maxsize=100000"]
+    return replace(component, argv=argv, files={**component.files, policy: audit_policy(users)})
 
 
 def at_default_limits(component: Component) -> Component:
@@ -127,13 +123,9 @@ def _components(
             yield component
 
 
-@contextmanager
-def _running(settings: Settings, client: Client, component: Component) -> Iterator[int]:
+def _running(
+    settings: Settings, client: Client, component: Component
+) -> AbstractContextManager[int]:
     processes.write_files(settings, component)
-    with programs.running(
-        component.name,
-        component.argv,
-        settings.logs,
-        obstacle=lambda: client.obstacle(component.ready),
-    ) as pid:
-        yield pid
+    name, argv, logs = component.name, component.argv, settings.logs
+    return programs.running(name, argv, logs, obstacle=lambda: client.obstacle(component.ready))
