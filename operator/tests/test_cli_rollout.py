@@ -129,6 +129,15 @@ def test_an_undo_restores_additions_to_the_pods(kubectl: FakeKubectl) -> None:
     assert kubectl.patches == [{"spec": {"pods": {"labels": None, "env": env}}}]
 
 
+def test_an_undo_of_pods_with_an_override_is_refused(kubectl: FakeKubectl) -> None:
+    overridden = template("node:2")
+    overridden["metadata"]["annotations"]["partisan.dev/override"] = "hash"
+    with_templates(kubectl, template("node:1"), overridden)
+    with pytest.raises(CommandError, match="apply the previous manifest"):
+        run(kubectl, "rollout", "undo", "ads")
+    assert kubectl.patches == []
+
+
 def test_an_undo_leaves_claims_alone(kubectl: FakeKubectl) -> None:
     """A template says nothing of them, and they cannot change."""
 

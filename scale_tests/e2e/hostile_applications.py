@@ -325,7 +325,21 @@ ARGUMENTS: list[Row] = [
     (pods(emulatorArguments=["+c"]), "spec.pods.emulatorArguments[0]"),
 ]
 
-APPLICATIONS: list[Row] = [*VOLUMES, *CLAIMS, *CONTAINERS, *PORTS, *SETTINGS, *ARGUMENTS]
+OVERRIDES: list[Row] = [
+    (pods(override={}), "spec.pods.override.spec"),
+    (pods(override={"spec": []}), "spec.pods.override.spec"),
+    (pods(override={"spec": {}, "metadata": {"labels": {}}}), "spec.pods.override.metadata"),
+]
+
+APPLICATIONS: list[Row] = [
+    *VOLUMES,
+    *CLAIMS,
+    *CONTAINERS,
+    *PORTS,
+    *SETTINGS,
+    *ARGUMENTS,
+    *OVERRIDES,
+]
 """Specs that are refused, and the field that the refusal names."""
 
 UNUSUAL_APPLICATIONS: list[Spec] = [
@@ -384,6 +398,8 @@ UNUSUAL_APPLICATIONS: list[Spec] = [
             "liveness": {"timeoutSeconds": 300},
         }
     ),
+    pods(override={"spec": {}}),
+    pods(override={"spec": {"hostUsers": False, "containers": [{"name": "node", "tty": True}]}}),
     argument("+P", "16384"),
     argument("+Q", "1000000"),
     argument("+hmax", "1000000"),

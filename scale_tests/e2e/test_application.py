@@ -90,3 +90,29 @@ def test_a_config_map_that_pods_wait_for_is_named(new_subject: NewSubject) -> No
     subject = new_subject("waiting")
     subject.apply(manifest("waiting", 1, workload=None, pods={"configFiles": [files]}))
     subject.wait_degraded("MountFailed", "no-such-settings", "change spec.pods")
+
+
+def test_an_override_is_merged_or_refused_with_the_pods_left_alone(
+    new_subject: NewSubject,
+) -> None:
+    subject = new_subject("overridden")
+
+    def override(**spec: Json | list[Json] | bool | None) -> None:
+        subject.patch(pods={"override": {"spec": spec}})
+
+    aliases: list[Json] = [{"ip": "192.0.2.1", "hostnames": ["legacy"]}]
+    pods = {"override": {"spec": {"hostAliases": aliases}}}
+    subject.apply(manifest("overridden", 1, workload=None, pods=pods))
+    subject.wait_healthy(1)
+    hosts = subject.kubectl("exec", "overridden-0", "-c", "node", "--", "cat", "/etc/hosts")
+    assert "192.0.2.1" in hosts
+    before = subject.uids()
+    override(hostAliases=[{"ip": "nowhere", "hostnames": ["legacy"]}])
+    subject.wait_degraded("OverrideRefused", "API server", "hostAliases[0].ip")
+    override(hostAliases=aliases, containers=[{"name": "node", "image": "other:1"}])
+    subject.wait_degraded("OverrideRefused", "spec.containers[node].image cannot change")
+    override(containers=None, hostNetwork=True)
+    subject.wait_degraded("InvalidSpec", "hostNetwork: true", "restricted")
+    override(hostNetwork=None)
+    subject.wait_healthy(1)
+    assert subject.uids() == before

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from partisan_operator.act.certificate_writer import CertificateWriter
-from partisan_operator.act.refusals import apply_failure, orders_refused
+from partisan_operator.act.refusals import apply_failure, orders_refused, override_refused
 from partisan_operator.api.errors import KubeError
 from partisan_operator.api.kube import Kube
 from partisan_operator.children.shared_secrets import SECRET_BYTES, SharedSecret
@@ -56,6 +56,8 @@ class Executor:
 
     async def execute(self, cluster: PartisanCluster, plan: Plan) -> Problem | None:
         """Carry out the waves of a plan until one fails; return the problem of a refusal."""
+        if (problem := await self._try_override(cluster, plan)) is not None:
+            return problem
         for wave in plan.waves:
             outcomes = await asyncio.gather(
                 *(self._attempt(cluster, action) for action in wave),
@@ -69,6 +71,21 @@ class Executor:
             if refusals:
                 # Only a permanent refusal needs a person.
                 return min(refusals, key=lambda problem: problem.transient)
+        return None
+
+    async def _try_override(self, cluster: PartisanCluster, plan: Plan) -> Problem | None:
+        """Have the API server check pods with an override, before anything is changed.
+
+        Those of all shards are the same.
+        """
+        applied = (action.child for action in plan.actions if isinstance(action, Apply))
+        shard = next((child for child in applied if child.kind == "StatefulSet"), None)
+        if shard is None or cluster.spec.pods.override is None:
+            return None
+        try:
+            await self._kube.try_apply(shard.manifest)
+        except KubeError as error:
+            return override_refused(str(error), transient=error.transient)
         return None
 
     async def _attempt(self, cluster: PartisanCluster, action: Action) -> Problem | None:

@@ -29,6 +29,16 @@ def orders_refused(refusals: Sequence[str], *, unauthorized: bool, bearer: bool)
     )
 
 
+def override_refused(message: str, *, transient: bool) -> Problem:
+    """Return the problem of pods that the API server refuses with `spec.pods.override`."""
+    return Problem(
+        Reason.OVERRIDE_REFUSED,
+        f"The API server refuses the pods with spec.pods.override: {shortened(message)}. Nothing is"
+        " changed until it is corrected. The operator retries with growing pauses.",
+        transient,
+    )
+
+
 def apply_failure(request: str, message: str, *, transient: bool) -> Problem:
     """Return the problem of a request that the API server refused."""
     return Problem(

@@ -126,6 +126,10 @@ class Kube:
         """Apply an object: the operator's fields become those of the manifest, others stay."""
         await self._apply(manifest)
 
+    async def try_apply(self, manifest: Manifest) -> None:
+        """Have the API server check an apply of an object, without a change."""
+        await self._apply(manifest, dry_run=True)
+
     async def apply_status(self, cluster: PartisanCluster, status: dict[str, Any]) -> None:
         """Write a cluster's status. Its uid is a precondition: a successor is left alone.
 
@@ -229,7 +233,9 @@ class Kube:
         verdict = answer.get("status")
         return verdict if isinstance(verdict, dict) else {}
 
-    async def _apply(self, manifest: Manifest, subresource: str = "") -> None:
+    async def _apply(
+        self, manifest: Manifest, subresource: str = "", *, dry_run: bool = False
+    ) -> None:
         await self._change(
             f"apply_{subresource}" if subresource else "apply",
             "PATCH",
@@ -237,7 +243,11 @@ class Kube:
             manifest["metadata"]["namespace"],
             manifest["metadata"]["name"],
             subresource=subresource,
-            parameters=[("fieldManager", FIELD_MANAGER), ("force", "true")],
+            parameters=[
+                ("fieldManager", FIELD_MANAGER),
+                ("force", "true"),
+                *([("dryRun", "All")] if dry_run else []),
+            ],
             headers={"Content-Type": "application/apply-patch+yaml"},
             body=manifest,
         )

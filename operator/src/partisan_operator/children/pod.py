@@ -11,6 +11,8 @@ from partisan_operator.children import (
     naming,
     node_http,
     node_process,
+    override,
+    override_check,
     pod_containers,
     pod_settings,
     pod_volumes,
@@ -41,39 +43,46 @@ def pod_template(
             "labels": spec.pods.labels | naming.labels(cluster.name) | shard_labels,
             "annotations": spec.pods.annotations
             | {CONFIG_HASH_ANNOTATION: restart_hash(cluster)}
+            | override.pod_annotations(spec.pods)
             | node_http.pod_annotations(bearer=bearer),
         },
-        "spec": {
-            **pod_settings.settings(spec.pods),
-            "enableServiceLinks": False,
-            "securityContext": {
-                "runAsNonRoot": True,
-                "runAsUser": USER,
-                "runAsGroup": USER,
-                "fsGroup": USER,
-                "seccompProfile": {"type": "RuntimeDefault"},
-            },
-            **pod_containers.init_containers(spec.pods),
-            "containers": [_container(cluster, default_image, bearer=bearer)],
-            "volumes": [
-                {
-                    "name": "config",
-                    "configMap": {"name": config_map.name_of(cluster.name), "defaultMode": 0o444},
-                },
-                {
-                    "name": "secret",
-                    "secret": {
-                        "secretName": TOKEN.name_of(cluster.name),
-                        "defaultMode": 0o440,
-                    },
-                },
-                *claims.state_volumes(spec.pods),
-                *node_http.volumes(cluster, bearer=bearer),
-                *tls_files.volumes(cluster),
-                *pod_volumes.volumes(spec.pods),
-            ],
-            **_scheduling(cluster.name, spec),
+        "spec": override_check.applied(spec.pods, own_spec(cluster, default_image, bearer=bearer)),
+    }
+
+
+def own_spec(cluster: PartisanCluster, default_image: str, *, bearer: bool) -> Manifest:
+    """Return the spec of all pods before `spec.pods.override` is merged into it."""
+    spec = cluster.spec
+    return {
+        **pod_settings.settings(spec.pods),
+        "enableServiceLinks": False,
+        "securityContext": {
+            "runAsNonRoot": True,
+            "runAsUser": USER,
+            "runAsGroup": USER,
+            "fsGroup": USER,
+            "seccompProfile": {"type": "RuntimeDefault"},
         },
+        **pod_containers.init_containers(spec.pods),
+        "containers": [_container(cluster, default_image, bearer=bearer)],
+        "volumes": [
+            {
+                "name": "config",
+                "configMap": {"name": config_map.name_of(cluster.name), "defaultMode": 0o444},
+            },
+            {
+                "name": "secret",
+                "secret": {
+                    "secretName": TOKEN.name_of(cluster.name),
+                    "defaultMode": 0o440,
+                },
+            },
+            *claims.state_volumes(spec.pods),
+            *node_http.volumes(cluster, bearer=bearer),
+            *tls_files.volumes(cluster),
+            *pod_volumes.volumes(spec.pods),
+        ],
+        **_scheduling(cluster.name, spec),
     }
 
 

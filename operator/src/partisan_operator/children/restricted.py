@@ -14,6 +14,19 @@ from partisan_operator.models.volumes import KINDS
 _Spec = Mapping[str, Any]
 
 _HOST = ("hostNetwork", "hostPID", "hostIPC")
+_ACTIONS = tuple(
+    (*place, kind)
+    for place in (
+        ("livenessProbe",),
+        ("readinessProbe",),
+        ("startupProbe",),
+        ("lifecycle", "postStart"),
+        ("lifecycle", "preStop"),
+    )
+    for kind in ("httpGet", "tcpSocket")
+)
+"""Places of addresses that the kubelet connects to. Only the pod's own is allowed."""
+
 _CONFINED = ("RuntimeDefault", "Localhost")
 _SELINUX_TYPES = ("", "container_t", "container_init_t", "container_kvm_t", "container_engine_t")
 _SYSCTLS = (
@@ -60,6 +73,12 @@ def _of(place: str, container: _Spec, pod: _Spec) -> Iterator[str]:
     for port in container.get("ports") or ():
         if port.get("hostPort"):
             yield f"{place}.ports: hostPort {port['hostPort']}"
+    for action in _ACTIONS:
+        handler: Any = container
+        for field in action:
+            handler = (handler or {}).get(field)
+        if (handler or {}).get("host"):
+            yield f"{place}.{'.'.join(action)}.host: {handler['host']}"
     own = container.get("securityContext") or {}
     where = f"{place}.securityContext"
     yield from _of_context(where, own)

@@ -21,11 +21,13 @@ from partisan_operator.children import (
     claims,
     desired_children,
     naming,
+    override_check,
     restricted,
 )
 from partisan_operator.children.child import last_applied, owned_by, up_to_date
 from partisan_operator.children.desired import emptied_shard
 from partisan_operator.children.node_config import render_config, revision
+from partisan_operator.children.pod import own_spec
 from partisan_operator.decide import adoption, rollout, scale_down, secrets, workload
 from partisan_operator.decide.actions import (
     Action,
@@ -172,8 +174,9 @@ def _refused(
 ) -> Problem | None:
     """Return why a spec that the API server accepted is not followed.
 
-    The CRD has all rules: the first two unless it is older or of another release of the chart, the
-    last up to 64 replicas. `shrinks` is whether a scale-down is rejected already.
+    The CRD has all rules except those of `override`: the first and `restricted` unless it is older
+    or of another release of the chart, the last up to 64 replicas. `shrinks` is whether a
+    scale-down is rejected already.
     """
     keys = refused_annotations(cluster.spec.pods.annotations, allowed_annotations)
     if keys:
@@ -182,6 +185,13 @@ def _refused(
             f"spec.pods.annotations holds {', '.join(sorted(keys)[:5])}, which is not allowed,"
             " because annotations can take a pod out of its security profile. Nothing is changed"
             " until it is removed, or is added to the chart's value allowedPodAnnotations.",
+        )
+    refused = override_check.refusals(cluster.spec.pods, own_spec(cluster, "", bearer=True))
+    if refused:
+        return Problem(
+            Reason.OVERRIDE_REFUSED,
+            f"spec.pods.override: {'; '.join(refused[:5])}. Nothing is changed until it is"
+            " corrected.",
         )
     forbidden = _forbidden(children)
     if forbidden:

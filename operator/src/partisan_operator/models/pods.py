@@ -1,4 +1,7 @@
-"""`spec.pods`: users' additions to the pods, and the labels and annotations that they may set."""
+"""`spec.pods`: users' additions to the pods, and the labels and annotations that they may set.
+
+Over 300 lines: most of it is the text of `kubectl explain`, next to the fields and rules.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from partisan_operator.models.claims import ClaimRetention, VolumeClaims
 from partisan_operator.models.containers import InitContainer, Sidecar
 from partisan_operator.models.emulator import EmulatorArguments
 from partisan_operator.models.names import LabelValue, OptionalObjectName, distinct, qualified_keys
+from partisan_operator.models.override import PodOverride
 from partisan_operator.models.pod_settings import (
     GRACE_SECONDS,
     LEAST_GRACE_SECONDS,
@@ -311,3 +315,7 @@ class Pods(Resource):
     """Arguments of the Erlang emulator, after those of the image. Those that open Distributed
     Erlang or with which the node would not start are refused. An image of your own needs the entry
     point of the operator's."""
+
+    override: PodOverride | None = None
+    """Fields of the pods that the spec has no field for, merged last. The API server checks the
+    result before anything is changed, and `restricted` applies to it."""

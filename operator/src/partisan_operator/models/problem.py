@@ -21,6 +21,7 @@ class Reason(StrEnum):
     BEARER_INVALID = "BearerInvalid"
     BEARER_REFUSED = "BearerRefused"
     SCALE_DOWN_REFUSED = "ScaleDownRefused"
+    OVERRIDE_REFUSED = "OverrideRefused"
     APPLY_FAILED = "ApplyFailed"
     CONFIGURATION_REFUSED = "ConfigurationRefused"
     QUOTA_EXCEEDED = "QuotaExceeded"

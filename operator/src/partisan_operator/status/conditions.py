@@ -36,7 +36,7 @@ APPLYING = "Applying"
 _NAMED = 5
 """Most objects that a message names."""
 
-_HALTING = (Reason.SCALE_DOWN_REFUSED, Reason.APPLY_FAILED)
+_HALTING = (Reason.SCALE_DOWN_REFUSED, Reason.OVERRIDE_REFUSED, Reason.APPLY_FAILED)
 """Problems that stop all progress: `Progressing` is False and names them."""
 
 

@@ -16,6 +16,7 @@ from partisan_operator.children import (
     app_service,
     naming,
     node_process,
+    override,
     pod_containers,
     pod_settings,
     pod_volumes,
@@ -131,6 +132,11 @@ def changed_fields(newest: _Template, previous: _Template) -> dict[str, Any]:
             "the last change includes the workload or the channels, whose previous state"
             " Kubernetes does not keep: apply the previous manifest"
         )
+    if any(override.ANNOTATION in _annotations(each) for each in (newest, previous)):
+        raise CommandError(
+            "the pods have a spec.pods.override, which cannot be distinguished from the rest of"
+            " their template: apply the previous manifest"
+        )
     fields = {
         name: value(previous) for name, value in _FIELDS.items() if value(previous) != value(newest)
     }
@@ -185,7 +191,12 @@ def _templates(context: Context, name: str) -> tuple[_Template, _Template]:
 
 
 def _configuration(template: _Template) -> str:
-    return str(template["metadata"].get("annotations", {}).get(CONFIG_HASH_ANNOTATION, ""))
+    return str(_annotations(template).get(CONFIG_HASH_ANNOTATION, ""))
+
+
+def _annotations(template: _Template) -> Mapping[str, str]:
+    found: Mapping[str, str] = template["metadata"].get("annotations") or {}
+    return found
 
 
 def _shown(value: Any) -> str:
