@@ -78,7 +78,7 @@ page: bootstrap
 
 .PHONY: lint
 lint: bootstrap ## Every formatter, linter and type checker
-	$(call together,lint-erlang,lint-prose lint-python lint-chart lint-console,lint-erlang)
+	$(call together,lint-erlang,lint-prose lint-python lint-chart lint-console site,lint-erlang)
 
 .PHONY: lint-prose
 lint-prose: ## Check documents and messages for phrases with a better word
@@ -165,6 +165,16 @@ dashboards-check: bootstrap ## See a 32-node run with faults in dashboards and a
 .PHONY: readme
 readme: bootstrap ## Regenerate the tables of the chart's README from its values and alerts
 	$(PY) -m charts.tools.readme
+
+.PHONY: site
+site: export NO_MKDOCS_2_WARNING = 1
+site: ## Build the site of the documents, build/site, with its links checked
+	@python3 -m scale_tests.bootstrap site
+	build/site-environment/bin/python -m mkdocs build --quiet
+
+.PHONY: site-pictures
+site-pictures: site ## Draw some pages of the site, light and dark, into build/results/site
+	$(PY) -m docs.tools.screenshots
 
 .PHONY: bench
 bench: bootstrap ## Measure join latency, operator overhead and memory per node on the running cluster
@@ -278,3 +288,5 @@ requirements: bootstrap ## Lock the Python requirements anew
 	    --output-file operator/requirements.txt operator/requirements.in
 	$(PY) -m piptools compile --quiet --generate-hashes --strip-extras --allow-unsafe --no-emit-index-url --no-emit-find-links \
 	    --output-file requirements.txt requirements.in
+	$(PY) -m piptools compile --quiet --generate-hashes --strip-extras --allow-unsafe --no-emit-index-url --no-emit-find-links \
+	    --output-file docs/tools/requirements.txt docs/tools/requirements.in

@@ -1,8 +1,9 @@
-"""Installs the dependencies of the Makefile's targets: `python3 -m scale_tests.bootstrap`.
+"""Installs the dependencies of the Makefile's targets: `python3 -m scale_tests.bootstrap [site]`.
 
 On Debian as root it names and installs the missing packages of `.ci/apt-packages.txt`; on any other
 system it names them and stops. Then it creates the virtual environment `.venv` from
-`requirements.txt`. With nothing to do it takes a fraction of a second. Standard library only.
+`requirements.txt`, and with `site` the one in which the documentation's site is built. With nothing
+to do it takes a fraction of a second. Standard library only.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE_LIST = ROOT / ".ci" / "apt-packages.txt"
 REQUIREMENTS = ROOT / "requirements.txt"
 ENVIRONMENT = ROOT / ".venv"
+
+SITE_REQUIREMENTS = ROOT / "docs" / "tools" / "requirements.txt"
+SITE_ENVIRONMENT = ROOT / "build" / "site-environment"
 
 MINIMUM_PYTHON = (3, 11)
 
@@ -98,24 +102,27 @@ def ensure_packages() -> None:
     _apt("install", "--yes", "--no-install-recommends", *missing)
 
 
-def ensure_environment() -> None:
-    """Creates `.venv`, or updates it to `requirements.txt`.
+def ensure_environment(environment: Path, requirements: Path) -> None:
+    """Creates a virtual environment, or updates it to its requirements.
 
     Raises:
         BootstrapError: this Python is too old, or a requirement cannot be installed.
     """
     if sys.version_info[:2] < MINIMUM_PYTHON:
         raise BootstrapError(f"Python 3.11 or newer is needed, this is {sys.version.split()[0]}")
-    wanted = hashlib.sha256(REQUIREMENTS.read_bytes()).hexdigest()
-    stamp = ENVIRONMENT / ".requirements-digest"
+    wanted = hashlib.sha256(requirements.read_bytes()).hexdigest()
+    stamp = environment / ".requirements-digest"
     if stamp.exists() and stamp.read_text() == wanted:
         return
-    print(f"Installing Python packages into {ENVIRONMENT.name} (about a minute)", flush=True)
-    python = ENVIRONMENT / "bin" / "python"
+    print(
+        f"Installing Python packages into {environment.relative_to(ROOT)} (about a minute)",
+        flush=True,
+    )
+    python = environment / "bin" / "python"
     if not python.exists():
-        _run([sys.executable, "-m", "venv", str(ENVIRONMENT)])
+        _run([sys.executable, "-m", "venv", str(environment)])
     pip = [str(python), "-m", "pip", "--quiet", "--disable-pip-version-check"]
-    _run([*pip, "install", "--require-hashes", "-r", str(REQUIREMENTS)])
+    _run([*pip, "install", "--require-hashes", "-r", str(requirements)])
     stamp.write_text(wanted)
 
 
@@ -140,11 +147,13 @@ def _run(argv: list[str]) -> None:
         raise BootstrapError(f"`{' '.join(argv[:6])} ...` failed, its output is above")
 
 
-def main() -> int:
+def main(arguments: list[str]) -> int:
     """Installs what is missing and returns the exit status."""
     try:
         ensure_packages()
-        ensure_environment()
+        ensure_environment(ENVIRONMENT, REQUIREMENTS)
+        if arguments == ["site"]:
+            ensure_environment(SITE_ENVIRONMENT, SITE_REQUIREMENTS)
     except BootstrapError as error:
         print(f"bootstrap: {error}", file=sys.stderr)
         return 1
@@ -152,4 +161,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))
