@@ -13,9 +13,8 @@ from charts.tools.previous import check_values, check_version, unpacked, version
 from charts.tools.queries import check_queries
 from charts.tools.readme import check_readme
 from charts.tools.values import ChartError
-from scale_tests.cluster.operator import CHART, tool
+from scale_tests.cluster.operator import CHART, helm
 from scale_tests.host.commands import ROOT, CommandError, capture, stream
-from scale_tests.localkube.build import ensure_built
 from scale_tests.localkube.toolset import BuildError
 
 TOOLS = "charts/tools/go"
@@ -35,12 +34,12 @@ def main() -> int:
         check_readme()
         check_alerts()
         print(f"dashboards: {check_queries()} queries")
-        helm = _helm()
-        stream([helm, "lint", "--strict", "--quiet", "--kube-version", KUBE_VERSION, CHART])
+        program = helm()
+        stream([program, "lint", "--strict", "--quiet", "--kube-version", KUBE_VERSION, CHART])
         for name, values in VARIANTS.items():
             settings = [argument for value in values for argument in ("--set", value)]
             rendered = capture(
-                [helm, "template", "x", CHART, "--kube-version", KUBE_VERSION, *settings]
+                [program, "template", "x", CHART, "--kube-version", KUBE_VERSION, *settings]
             )
             objects = [item for item in yaml.safe_load_all(rendered) if item]
             print(f"chart: {name}: {len(objects)} objects")
@@ -53,15 +52,6 @@ def main() -> int:
         print(f"error: {error}", file=sys.stderr)
         return 1
     return 0
-
-
-def _helm() -> str:
-    """The path of helm, which is built with the local cluster's programs if it is missing."""
-    try:
-        return tool("helm")
-    except FileNotFoundError:
-        ensure_built()
-        return tool("helm")
 
 
 if __name__ == "__main__":

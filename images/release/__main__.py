@@ -17,6 +17,7 @@ from images.release.version import ReleaseError
 from scale_tests.host import files
 from scale_tests.host.commands import ROOT, CommandError, capture, relative
 from scale_tests.localkube.ociarchive import images
+from scale_tests.localkube.toolset import BuildError
 
 RESULTS = ROOT / "build" / "results" / "adoption.json"
 
@@ -121,16 +122,18 @@ def main() -> int:
         seconds = build(wanted) if options.command == "build" else check(wanted)
         record(wanted, options.command, seconds)
         print(f"{relative(wanted.directory)}: {len(digests(wanted.directory))} files", flush=True)
-    except (ReleaseError, ImageError, CommandError, FileNotFoundError) as error:
+    except (ReleaseError, ImageError, CommandError, BuildError, FileNotFoundError) as error:
         print(f"release: {error}", file=sys.stderr)
         return 1
     return 0
 
 
 def _revision() -> tuple[str, str]:
-    """The revision of this checkout and its time; none without git."""
+    """The revision of this checkout (`-dirty` with changed files) and its time, if git knows it."""
     try:
         commit, seconds = capture(["git", "log", "-1", "--format=%H %ct"]).split()
+        if capture(["git", "status", "--porcelain", "--untracked-files=no"]):
+            commit += "-dirty"
     except (CommandError, FileNotFoundError, ValueError):
         return "", Plan.created
     return commit, datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -14,7 +14,7 @@ import yaml
 from images.release import archive, oci
 from images.release.plan import Plan
 from images.release.version import ReleaseError
-from scale_tests.cluster.operator import CHART, NAMESPACE, RELEASE, tool
+from scale_tests.cluster.operator import CHART, NAMESPACE, RELEASE, helm
 from scale_tests.host.commands import ROOT, capture
 
 NAME = Path(CHART).name
@@ -77,7 +77,7 @@ def rendered(plan: Plan, *values: str) -> list[oci.Json]:
         settings = [argument for value in values for argument in ("--set", value)]
         text = capture(
             [
-                *(tool("helm"), "template", RELEASE, f"{directory}/{NAME}"),
+                *(helm(), "template", RELEASE, f"{directory}/{NAME}"),
                 *("--namespace", NAMESPACE, "--kube-version", KUBERNETES, "--no-hooks", *settings),
             ]
         )

@@ -81,7 +81,8 @@ def write(path: Path, name: str, images: Sequence[PlatformImage], labels: Mappin
         layers = [Blob(LAYER, archive.compressed(layer)) for layer in image.layers]
         config = document(CONFIG, _plain_config(image, labels))
         manifest = _manifest(config, layers)
-        platform = {"os": "linux", "architecture": image.architecture}
+        known = ("os", "architecture", "variant")
+        platform = {name: image.config[name] for name in known if name in image.config}
         manifests.append(manifest.descriptor(platform=platform))
         blobs += [*layers, config, manifest]
     index = document(INDEX, {"schemaVersion": 2, "mediaType": INDEX, "manifests": manifests})

@@ -8,7 +8,10 @@ unpacked rather than one file that is run, because Python loads no machine code 
 from __future__ import annotations
 
 import hashlib
+import platform
 import re
+import tarfile
+import tempfile
 from dataclasses import dataclass
 
 import yaml
@@ -19,7 +22,7 @@ from images.release import archive, sbom
 from images.release.arm64 import wheel_files
 from images.release.plan import Plan
 from images.release.version import ReleaseError
-from scale_tests.host.commands import ROOT
+from scale_tests.host.commands import ROOT, capture
 
 PACKAGES = (
     "annotated-types",
@@ -34,6 +37,9 @@ PACKAGES = (
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 
 SOURCES = ROOT / "operator" / "src"
+
+ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
+"""kubectl's names of processors, by the kernel's."""
 
 _LINUX = ("manylinux2014", "manylinux_2_17", "manylinux_2_28")
 
@@ -156,19 +162,36 @@ def build(plan: Plan) -> None:
     Raises ImageError, ReleaseError.
     """
     digests = {}
-    for platform in PLATFORMS:
-        found = [wheels.ensure_wheels(target) for target in platform.targets()]
-        parts = [wheel_files(path) for each in found for path in sorted(each.glob("*.whl"))]
+    for each in PLATFORMS:
+        found = [wheels.ensure_wheels(target) for target in each.targets()]
+        parts = [
+            wheel_files(path) for wheelhouse in found for path in sorted(wheelhouse.glob("*.whl"))
+        ]
         content = {f"lib/{path}": file for path, file in merged(parts).items()} | own_files()
         packed = archive.compressed(archive.tar(content, executable=PROGRAMS))
-        plan.file(platform.archive(plan.version)).write_bytes(packed)
-        digests[platform] = hashlib.sha256(packed).hexdigest()
+        plan.file(each.archive(plan.version)).write_bytes(packed)
+        digests[each] = hashlib.sha256(packed).hexdigest()
         # The same packages for every platform.
         contents = sbom.document(plan, "kubectl-partisan", sbom.of_files(content.items()))
         plan.file("sbom/kubectl-partisan.spdx.json").write_text(contents)
+    check_runs(plan)
     plan.file("krew/partisan.yaml").write_text(
         yaml.safe_dump(krew_manifest(plan, digests), sort_keys=False, width=100)
     )
+
+
+def check_runs(plan: Plan) -> None:
+    """Runs the plugin from this machine's archive. Raises ReleaseError, CommandError."""
+    architecture = ARCHITECTURES[platform.machine()]
+    (own,) = (
+        each for each in PLATFORMS if (each.system, each.architecture) == ("linux", architecture)
+    )
+    with tempfile.TemporaryDirectory() as directory:
+        with tarfile.open(plan.file(own.archive(plan.version))) as packed:
+            packed.extractall(directory, filter="data")
+        written = capture([f"{directory}/kubectl-partisan", "--version"]).strip()
+    if written != f"kubectl partisan {plan.version}":
+        raise ReleaseError(f"kubectl-partisan --version writes {written!r}")
 
 
 def krew_manifest(plan: Plan, digests: dict[Platform, str]) -> dict[str, object]:
@@ -188,14 +211,12 @@ def krew_manifest(plan: Plan, digests: dict[Platform, str]) -> dict[str, object]
             "caveats": f"Python {PYTHONS[0]} to {PYTHONS[-1]} must be on the PATH.\n",
             "platforms": [
                 {
-                    "selector": {
-                        "matchLabels": {"os": platform.system, "arch": platform.architecture}
-                    },
-                    "uri": f"{plan.downloads}/{platform.archive(plan.version)}",
+                    "selector": {"matchLabels": {"os": each.system, "arch": each.architecture}},
+                    "uri": f"{plan.downloads}/{each.archive(plan.version)}",
                     "sha256": digest,
                     "bin": "kubectl-partisan",
                 }
-                for platform, digest in digests.items()
+                for each, digest in digests.items()
             ],
         },
     }

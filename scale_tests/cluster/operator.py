@@ -10,7 +10,7 @@ from scale_tests.cluster.environment import ConfigurationError, Environment, ima
 from scale_tests.cluster.kube import PARTISAN, ApiError, Cluster, Json, core
 from scale_tests.cluster.wait import wait_for
 from scale_tests.host.commands import CommandError, capture
-from scale_tests.localkube.build import bin_directory
+from scale_tests.localkube.build import bin_directory, ensure_built
 
 CHART = "charts/partisan-operator"
 RELEASE = "partisan-operator"
@@ -32,6 +32,18 @@ def tool(name: str) -> str:
     if not found:
         raise FileNotFoundError(f"{name} is missing: `make cluster` builds it, or install it")
     return found
+
+
+def helm() -> str:
+    """The path of helm, which is built with the local cluster's programs if it is missing.
+
+    Raises BuildError.
+    """
+    try:
+        return tool("helm")
+    except FileNotFoundError:
+        ensure_built()
+        return tool("helm")
 
 
 def image_values(key: str, image: str) -> list[str]:
