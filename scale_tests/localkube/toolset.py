@@ -12,7 +12,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -81,45 +81,28 @@ class Toolset:
 
     def _compile(self, output: Path, costs: Mapping[str, int]) -> None:
         """Runs `go build`, which names each package on standard error when it is done with it."""
-        argv = [
-            *("go", "build", "-v", "-trimpath", "-tags", self.tags),
-            *("-ldflags", self.linker_flags, "-o", f"{output}/"),
-            *self.programs.values(),
-        ]
-        other: list[str] = []
         linking = LINK_WEIGHT * len(self.programs)
         progress = Progress("compiling", total=sum(costs.values()) + linking)
-        with self._go(argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
-            assert process.stderr is not None
-            for line in process.stderr:
-                package = line.strip()
-                if package in costs:
-                    progress.advance(costs[package])
-                else:
-                    other.append(package)
-        if process.returncode != 0:
-            raise BuildError("go build failed:\n" + "\n".join(other[-20:]))
+
+        def is_done(line: str) -> bool:
+            progress.advance(costs.get(line.strip(), 0))
+            return line.strip() in costs
+
+        flags = ("-v", "-ldflags", self.linker_flags, "-o", f"{output}/")
+        self._go("build", flags, subprocess.DEVNULL, is_done)
         progress.finish()
 
     def _costs(self) -> dict[str, int]:
         """The packages to compile, with the bytes of source of each; downloads missing modules."""
         template = '{{if .Stale}}{{.ImportPath}}\t{{.Dir}}\t{{join .GoFiles "/"}}{{end}}'
-        argv = [
-            *("go", "list", "-deps", "-trimpath", "-tags", self.tags, "-f", template),
-            *self.programs.values(),
-        ]
         progress = Progress("downloading modules")
-        errors: list[str] = []
+
+        def is_download(line: str) -> bool:
+            progress.advance(line.startswith("go: downloading"))
+            return line.startswith("go: downloading")
+
         with tempfile.TemporaryFile("w+") as listing:
-            with self._go(argv, stdout=listing, stderr=subprocess.PIPE) as process:
-                assert process.stderr is not None
-                for line in process.stderr:
-                    if line.startswith("go: downloading"):
-                        progress.advance(1)
-                    else:
-                        errors.append(line)
-            if process.returncode != 0:
-                raise BuildError("go list failed:\n" + "".join(errors[-20:]))
+            self._go("list", ("-deps", "-f", template), listing, is_download)
             progress.finish()
             listing.seek(0)
             rows = [line.rstrip("\n").split("\t") for line in listing if line.strip()]
@@ -130,18 +113,31 @@ class Toolset:
             for package, directory, names in rows
         }
 
-    def _go(self, argv: list[str], *, stdout: object, stderr: int) -> subprocess.Popen[str]:
-        flags = {"CGO_ENABLED": "0", "GOFLAGS": "-mod=readonly -buildvcs=false"}
+    def _go(
+        self, command: str, flags: Sequence[str], output: object, seen: Callable[[str], bool]
+    ) -> None:
+        """Runs a command of Go for the programs; `seen` takes a line of progress, or is False.
+
+        Raises BuildError with the end of the other lines.
+        """
+        variables = {"CGO_ENABLED": "0", "GOFLAGS": "-mod=readonly -buildvcs=false"}
+        other: list[str] = []
         # Compiling uses every core for minutes: all other processes have priority.
-        return subprocess.Popen(  # type: ignore[call-overload,no-any-return]
-            ["nice", "-n", "5", *argv],
+        with subprocess.Popen(  # type: ignore[call-overload]
+            [
+                *("nice", "-n", "5", "go", command, "-trimpath", "-tags", self.tags, *flags),
+                *self.programs.values(),
+            ],
             cwd=self.directory,
-            env={**os.environ, **flags},
+            env={**os.environ, **variables},
             stdin=subprocess.DEVNULL,
-            stdout=stdout,
-            stderr=stderr,
+            stdout=output,
+            stderr=subprocess.PIPE,
             text=True,
-        )
+        ) as process:
+            other += [line for line in process.stderr if not seen(line)]
+        if process.returncode != 0:
+            raise BuildError(f"go {command} failed:\n" + "".join(other[-20:]))
 
 
 def default_name(package: str) -> str:

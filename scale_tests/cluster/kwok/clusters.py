@@ -6,16 +6,8 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from scale_tests.cluster.kube import (
-    PARTISAN,
-    Cluster,
-    Json,
-    core,
-    holds,
-    manifest,
-    moment,
-    partisan_cluster,
-)
+from scale_tests.cluster import kube
+from scale_tests.cluster.kube import Cluster, Json, core, holds, moment, partisan_cluster
 from scale_tests.cluster.partisan import CLUSTER_LABEL
 from scale_tests.cluster.removal import create_namespace
 from scale_tests.cluster.wait import wait_for
@@ -27,7 +19,7 @@ _STALL_SECONDS = 300.0
 
 def hyparview(name: str, pods: int) -> Json:
     """A HyParView cluster without a workload."""
-    return manifest(name, replicas=pods, overlay={"kind": "HyParView"})
+    return kube.manifest(name, replicas=pods, overlay={"kind": "HyParView"})
 
 
 def prepare(cluster: Cluster) -> None:
@@ -77,7 +69,7 @@ def stand_up(cluster: Cluster, count: int, pods: int, say: Callable[[str], None]
 
 def statuses(cluster: Cluster) -> list[Json]:
     """All clusters, as the API server has them. Raises ApiError."""
-    return cluster.list(f"{PARTISAN}/namespaces/{NAMESPACE}/partisanclusters")
+    return cluster.list(partisan_cluster(NAMESPACE))
 
 
 def is_ready(item: Json) -> bool:

@@ -42,12 +42,7 @@ def configuration(objects: list[Json], rule_file: str) -> Json:
 def _job(monitor: Json, endpoint: Json) -> Json:
     metadata, spec = monitor["metadata"], monitor["spec"]
     of_pods = monitor["kind"] == "PodMonitor"
-    port = (
-        "__meta_kubernetes_pod_container_port_name"
-        if of_pods
-        else "__meta_kubernetes_endpointslice_port_name"
-    )
-    selected = "pod" if of_pods else "service"
+    selected, ports = ("pod", "pod_container") if of_pods else ("service", "endpointslice")
     keep = [
         _keep(f"__meta_kubernetes_{selected}_label_{_meta(label)}", value)
         for label, value in spec["selector"]["matchLabels"].items()
@@ -55,11 +50,15 @@ def _job(monitor: Json, endpoint: Json) -> Json:
     if of_pods:
         # Pods that have ended stay for a while, and answer no more.
         keep.append(_keep("__meta_kubernetes_pod_phase", "(Pending|Running)"))
-    own = [_relabel(rule) for rule in endpoint.get("relabelings", [])]
+    own = [
+        {"source_labels": rule["sourceLabels"], "target_label": rule["targetLabel"]}
+        for rule in endpoint.get("relabelings", [])
+    ]
     name = f"{metadata['namespace']}/{metadata['name']}"
     targets = [{"source_labels": [meta], "target_label": name} for name, meta in _TARGET.items()]
     return {
-        "job_name": "/".join([name, *_suffix(endpoint)]),
+        # Distinguishes those of a monitor with several endpoints; the label `job` is the same.
+        "job_name": "/".join([name, *([endpoint["scheme"]] if "scheme" in endpoint else [])]),
         "honor_labels": endpoint.get("honorLabels", False),
         "scrape_interval": endpoint["interval"],
         "scrape_timeout": endpoint["interval"],
@@ -74,17 +73,12 @@ def _job(monitor: Json, endpoint: Json) -> Json:
         ],
         "relabel_configs": [
             *keep,
-            _keep(port, endpoint["port"]),
+            _keep(f"__meta_kubernetes_{ports}_port_name", endpoint["port"]),
             {"target_label": "job", "replacement": name},
             *targets,
             *own,
         ],
     }
-
-
-def _suffix(endpoint: Json) -> list[str]:
-    """Distinguishes the jobs of a monitor with several endpoints; the label `job` is the same."""
-    return [endpoint["scheme"]] if "scheme" in endpoint else []
 
 
 def _tls(config: Json | None) -> dict[str, Any]:
@@ -101,10 +95,6 @@ def _namespaces(selector: Json, own: str) -> dict[str, Any]:
 
 def _keep(label: str, pattern: str) -> Json:
     return {"source_labels": [label], "regex": pattern, "action": "keep"}
-
-
-def _relabel(rule: Json) -> Json:
-    return {"source_labels": rule["sourceLabels"], "target_label": rule["targetLabel"]}
 
 
 def _meta(label: str) -> str:
