@@ -249,16 +249,16 @@ async def waits(fleet: Fleet, own: PartisanCluster) -> str:
     return "" if found is None else found.reason
 
 
-@pytest.mark.parametrize("namespaces", [("default", "other"), ()])
+@pytest.mark.parametrize("namespaces", [("default", "other", "excluded"), ()])
 async def test_all_clusters_are_listed_in_the_namespaces_or_everywhere(
     namespaces: tuple[str, ...],
 ) -> None:
     api = FakeApi()
     kube = await api.start()
-    for place in ("default", "other"):
+    for place in ("default", "other", "excluded"):
         put_cluster(api, place, "one")
     put_cluster(api, "other", "with-its-own", image="own:1")
-    assert {each.key for each in await members_of(kube, namespaces)()} == {
+    assert {each.key for each in await members_of(kube, namespaces, "excluded".__eq__)()} == {
         ("default", "one"),
         ("other", "one"),
     }
@@ -279,7 +279,9 @@ def image_in_force(rig: Rig) -> str:
 
 def restart(rig: Rig, image: str) -> None:
     """Start the operator again, with another default image."""
-    fleet = Fleet(members_of(rig.tools.kube, ("default",)), 1, clock=lambda: next(clock))
+    fleet = Fleet(
+        members_of(rig.tools.kube, ("default",), "excluded".__eq__), 1, clock=lambda: next(clock)
+    )
     clock = iter(range(0, 10_000, 10))
     rig.tools = replace(rig.tools, settings=Settings(node_image=image), fleet=fleet)
     rig.loop = ClusterLoop("default", "ads", rig.tools)

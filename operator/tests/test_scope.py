@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import aclosing
+from dataclasses import replace
 
 import pytest
 
@@ -20,6 +21,10 @@ from partisan_operator.settings import Settings
 from partisan_operator.status.audience import Audience
 
 LEASE = f"/apis/coordination.k8s.io/v1/namespaces/op/leases/{NAME}"
+CLAIM = LEASE.replace("/op/", "/default/")
+OTHER_CLAIM = LEASE.replace("/op/", "/other/")
+CLAIM_LABELS = {"lease": f"default/{NAME}"}
+OTHER = {"name": "ads", "namespace": "other"}
 
 
 @pytest.fixture
@@ -30,14 +35,16 @@ async def api() -> AsyncIterator[FakeApi]:
     await api.stop()
 
 
-def scope(api: FakeApi, identity: str, audience: Audience | None = None) -> Scope:
+def scope(
+    api: FakeApi, identity: str, audience: Audience | None = None, *, namespace: str = ""
+) -> Scope:
     nodes = FakeNodes()
     return Scope(
         api.client,
         nodes,  # type: ignore[arg-type]
-        Settings(node_image="node:1"),
+        Settings(node_image="node:1", namespaces=(namespace,) if namespace else ()),
         unlimited(),
-        lease_namespace="op",
+        lease_namespace=namespace or "op",
         identity=identity,
         audience=audience,
     )
@@ -78,7 +85,7 @@ async def test_the_leader_alone_orders_the_nodes_of_a_deleted_cluster(api: FakeA
         one.learn("default", "ads")
         one.learn("other", "ads")
     first.start()
-    await until(lambda: first.state.startswith("leads"))
+    await until(lambda: {holder(api, CLAIM), holder(api, OTHER_CLAIM)} == {"op/partisan-operator"})
     for one in (first, second):
         one.dissolve("default", "ads")
     assert dissolved == {"first": [("default", "ads")], "second": []}
@@ -122,5 +129,67 @@ async def test_the_page_of_the_leader_follows_the_lease(api: FakeApi) -> None:
     await second.stop()
 
 
-def holder(api: FakeApi) -> str:
-    return str(api.objects[LEASE]["spec"]["holderIdentity"]) if LEASE in api.objects else ""
+async def test_an_operator_of_one_namespace_stands_by_where_one_of_all_serves(
+    api: FakeApi,
+) -> None:
+    api.put(CLUSTER, MANIFEST)
+    everywhere, second = scope(api, "first"), scope(api, "second", namespace="default")
+    for one in (everywhere, second):
+        one.learn("default", "ads")
+    everywhere.start()
+    await until(lambda: "status" in api.objects[CLUSTER])
+    assert holder(api, CLAIM) == "op/partisan-operator"
+    second.start()
+    await until(lambda: "stands by" in second.state and not second.obstacle)
+    assert "which op/partisan-operator holds" in second.state
+    assert second._supervisor._entries == {}
+    # Without a cluster there is nothing to hold it for.
+    everywhere.forget("default", "ads")
+    await until(lambda: holder(api, CLAIM) == "second")
+    # From now on the first one is the second.
+    everywhere.learn("default", "ads")
+    await until(lambda: everywhere.is_excluded("default"))
+    assert "second serves namespace default, where this operator does nothing" in everywhere.state
+    assert everywhere.leading
+    assert not everywhere.obstacle
+    for one in (everywhere, second):
+        await one.stop()
+
+
+async def test_the_next_leader_goes_on_with_the_claims_at_once(api: FakeApi) -> None:
+    api.put(CLUSTER, MANIFEST)
+    first, second = scope(api, "first"), scope(api, "second")
+    for one in (first, second):
+        one.learn("default", "ads")
+    first.start()
+    await until(lambda: "status" in api.objects[CLUSTER])
+    await first.stop()
+    assert holder(api, CLAIM) == "op/partisan-operator"
+    assert metrics.registry.get_sample_value("partisan_operator_leader", CLAIM_LABELS) is None
+    del api.objects[CLUSTER]["status"]
+    second.start()
+    await until(lambda: "status" in api.objects[CLUSTER])
+    assert api.objects[CLAIM]["spec"]["leaseTransitions"] == 0
+    await second.stop()
+
+
+async def test_a_claim_that_is_lost_ends_the_loops_of_its_namespace_alone(api: FakeApi) -> None:
+    api.put(CLUSTER, MANIFEST)
+    api.put(CLUSTER.replace("/default/", "/other/"), {**MANIFEST, "metadata": OTHER})
+    one = scope(api, "first")
+    for namespace in ("default", "other"):
+        one.learn(namespace, "ads")
+    one.start()
+    await until(lambda: len(one._supervisor._entries) == 2)
+    assert one._claims is not None
+    claim = one._claims._claims["default"].leadership
+    claim._candidate = replace(claim._candidate, leads_until=float("-inf"))
+    await claim._follow()
+    assert list(one._supervisor._entries) == [("other", "ads")]
+    one.wake("default", "ads")
+    assert list(one._supervisor._entries) == [("other", "ads")]
+    await one.stop()
+
+
+def holder(api: FakeApi, lease: str = LEASE) -> str:
+    return str(api.objects[lease]["spec"]["holderIdentity"]) if lease in api.objects else ""

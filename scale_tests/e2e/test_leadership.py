@@ -9,6 +9,7 @@ import pytest
 from scale_tests.cluster import operator
 from scale_tests.cluster.environment import Environment
 from scale_tests.cluster.kube import Cluster, Json, core
+from scale_tests.cluster.removal import remove_namespace, renew_namespace
 from scale_tests.cluster.subject import Subject, manifest
 from scale_tests.cluster.wait import wait_for
 from scale_tests.e2e.conftest import NewSubject
@@ -84,10 +85,6 @@ def _is_free(spec: Json) -> bool:
     return not spec.get("holderIdentity")
 
 
-def _is_held(lease: Json | None) -> bool:
-    return lease is not None and not _is_free(lease["spec"])
-
-
 @pytest.fixture(scope="module")
 def second_release(environment: Environment) -> Iterator[None]:
     """A second release that also serves all namespaces."""
@@ -116,37 +113,69 @@ def test_a_second_release_stands_by(
     assert lease(cluster)["holderIdentity"].partition("_")[0] not in second_pods(cluster)
 
 
+@pytest.fixture
+def other_namespace(cluster: Cluster) -> Iterator[str]:
+    """A namespace without clusters."""
+    name = "e2e-leadership-other"
+    renew_namespace(cluster, name)
+    yield name
+    remove_namespace(cluster, name)
+
+
+def serve_alone(environment: Environment, namespace: str) -> None:
+    """Has the second release serve this namespace alone, which the first one serves too."""
+    operator.install_beside(
+        environment, SECOND, values=["--set", f"watchNamespaces={{{namespace}}}"]
+    )
+
+
+def holder(cluster: Cluster, namespace: str) -> str:
+    """The holder of the Lease of one namespace; empty if there is none."""
+    found = cluster.find(operator.LEASE.replace("kube-system", namespace))
+    return "" if found is None else found["spec"].get("holderIdentity") or ""
+
+
 @pytest.mark.usefixtures("second_release")
-def test_two_leaders_at_once_do_each_thing_once(
-    new_subject: NewSubject, environment: Environment, cluster: Cluster, namespace: str
+def test_an_operator_of_one_namespace_stands_by_where_one_of_all_serves(
+    new_subject: NewSubject, environment: Environment, cluster: Cluster
 ) -> None:
-    """The second release is for this namespace alone, which the first one serves too.
-
-    Each has a Lease of its own, so that both act.
-    """
-    inside = ["--set", f"watchNamespaces={{{namespace}}}"]
-    operator.install_beside(environment, SECOND, values=inside)
     subject = new_subject("shared")
-    own = f"apis/coordination.k8s.io/v1/namespaces/{subject.namespace}/leases/partisan-operator"
-    wait_for("the second leader", lambda: cluster.find(own), _is_held)
-    subject.apply(manifest("shared", 4))
-    first = subject.wait_finished()
-    subject.patch(replicas=5)
-    subject.wait("scaled", lambda s: s.steady and s.joined == 5)
-    assert subject.status().workload == first.workload
-    generations = {name: {uid} for name, uid in subject.uids().items()}
-
-    def replaced() -> int:
-        for name, uid in subject.uids().items():
-            generations[name].add(uid)
-        return sum(len(uids) > 1 for uids in generations.values())
-
-    subject.patch(resources={"requests": {"cpu": "11m", "memory": "48Mi"}})
-    wait_for("rolled out", replaced, lambda count: count == 5)
+    subject.apply(manifest("shared", 3, workload=None))
     subject.wait_steady()
-    replaced()
-    assert {len(uids) for uids in generations.values()} == {2}
+    serve_alone(environment, subject.namespace)
+    for pod in second_pods(cluster):
+        answer = ready(cluster, pod, namespace=SECOND)
+        assert answer.startswith(f"stands by for Lease {subject.namespace}/partisan-operator")
+        assert "which kube-system/partisan-operator holds" in answer
+    subject.patch(replicas=4)
+    subject.wait("scaled", lambda s: s.steady and s.joined == 4)
+    assert holder(cluster, subject.namespace) == "kube-system/partisan-operator"
     assert set(subject.restarts().values()) == {0}
+
+
+@pytest.mark.usefixtures("second_release")
+def test_an_operator_of_all_namespaces_does_nothing_where_another_serves(
+    environment: Environment, cluster: Cluster, other_namespace: str
+) -> None:
+    serve_alone(environment, other_namespace)
+    wait_for(
+        "the second release serves",
+        lambda: holder(cluster, other_namespace).partition("_")[0],
+        lambda name: name in second_pods(cluster),
+    )
+    subject = Subject(environment, cluster, other_namespace, "theirs")
+    subject.apply(manifest("theirs", 2, workload=None))
+    subject.wait_steady()
+    first = operator.leader(cluster)
+    wait_for(
+        "the first release knows it",
+        lambda: ready(cluster, first),
+        lambda answer: f"serves namespace {other_namespace}" in answer,
+    )
+    exported = operator.metrics(cluster)
+    lease = f'partisan_operator_leader{{lease="{other_namespace}/partisan-operator"}} 0.0'
+    assert lease in exported
+    assert f'namespace="{other_namespace}"' not in exported
     subject.delete()
 
 

@@ -55,8 +55,8 @@
   verbs: [get, list, create, patch]
 {{- end }}
 
-{{/* The rights to compete for the Lease of one namespace. The name is the same for all releases, so
-     that two of them detect each other; a right to create cannot be narrowed to a name. */}}
+{{/* The rights to compete for Leases. The name is the same for all releases, so that two of them
+     exclude each other; a right to create cannot be narrowed to a name. */}}
 {{- define "partisan-operator.leaseRules" -}}
 - apiGroups: [coordination.k8s.io]
   resources: [leases]

@@ -69,9 +69,8 @@ class Application:
         identity = f"{settings.pod_name or socket.gethostname()}_{uuid.uuid4().hex[:8]}"
         served = settings.namespaces or ("",)
         hubs = {} if settings.console_port is None else {key: Hub() for key in served}
-        fleet = Fleet(
-            members_of(Kube(client, Fence()), settings.namespaces), settings.max_rolling_clusters
-        )
+        members = members_of(Kube(client, Fence()), settings.namespaces, self._is_excluded)
+        fleet = Fleet(members, settings.max_rolling_clusters)
         self._scopes = {
             namespace: Scope(
                 client,
@@ -179,6 +178,10 @@ class Application:
             return
         for name in _clusters_of(metadata):
             scope.wake(metadata["namespace"], name, complete=changed)
+
+    def _is_excluded(self, namespace: str) -> bool:
+        scope = self._scope_of(namespace)
+        return scope is not None and scope.is_excluded(namespace)
 
     def _scope_of(self, namespace: str) -> Scope | None:
         """Return the scope of a namespace's clusters; None before the start."""

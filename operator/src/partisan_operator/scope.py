@@ -1,7 +1,7 @@
 """The clusters that one Lease covers: all of them, or those of one namespace.
 
 This process reconciles them while it holds the Lease. It always watches them, so that it knows them
-when it takes over.
+when it takes over. A scope of all namespaces also claims each of them: `leader.claims`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from kubernetes.aio.client import ApiClient
 from partisan_operator.act.executor import Executor
 from partisan_operator.api.fence import Fence
 from partisan_operator.api.kube import Kube
+from partisan_operator.leader.claims import Claims
 from partisan_operator.leader.election import Candidate
 from partisan_operator.leader.leadership import Leadership
 from partisan_operator.leader.lease import Lease
@@ -53,8 +54,15 @@ class Scope:
         self._supervisor = Supervisor(
             Tools(kube, observer, executor, scraper, settings, self.audience, fleet=fleet)
         )
+        lease = Lease(kube, lease_namespace)
+        self._lease_namespace = lease_namespace
+        self._claims = (
+            None
+            if settings.namespaces
+            else Claims(kube, str(lease), gained=self._begin_in, lost=self._supervisor.stop)
+        )
         self._leadership = Leadership(
-            Lease(kube, lease_namespace),
+            lease,
             Candidate(identity),
             fence,
             gained=self._begin,
@@ -74,6 +82,7 @@ class Scope:
     def learn(self, namespace: str, name: str, *, complete: bool = False) -> None:
         """Record a cluster, and wake its loop."""
         self._known.add((namespace, name))
+        self._claim(namespace)
         self.wake(namespace, name, complete=complete)
 
     def wake(self, namespace: str, name: str, *, complete: bool = False) -> None:
@@ -81,12 +90,12 @@ class Scope:
 
         `complete` has it observe children of all kinds.
         """
-        if self._leadership.leading:
+        if self._serves(namespace):
             self._supervisor.wake(namespace, name, complete=complete)
 
     def dissolve(self, namespace: str, name: str) -> None:
         """Notify the nodes of a cluster of its deletion."""
-        if self._leadership.leading:
+        if self._serves(namespace):
             self._supervisor.dissolve(namespace, name)
 
     def dissolve_all(self, namespace: str) -> None:
@@ -99,6 +108,8 @@ class Scope:
         """Forget a deleted cluster; its loop, woken once more, ends."""
         self._known.discard((namespace, name))
         self.wake(namespace, name)
+        if self._claims is not None and namespace not in self.namespaces:
+            self._claims.release(namespace)
 
     def faults(self) -> list[str]:
         """Return faults that only a restart resolves."""
@@ -108,12 +119,20 @@ class Scope:
     @property
     def obstacle(self) -> str:
         """Why this operator can neither act here nor take over; empty if it can."""
-        return self._leadership.obstacle
+        return self._leadership.obstacle or ("" if self._claims is None else self._claims.obstacle)
 
     @property
     def state(self) -> str:
         """Whether this operator acts here, as text."""
-        return self._leadership.state
+        others = (
+            f"; {holder} serves namespace {namespace}, where this operator does nothing"
+            for namespace, holder in sorted(self._excluded.items())
+        )
+        return self._leadership.state + "".join(others)
+
+    def is_excluded(self, namespace: str) -> bool:
+        """Whether another operator is known to serve a namespace."""
+        return namespace in self._excluded
 
     @property
     def leading(self) -> bool:
@@ -130,11 +149,34 @@ class Scope:
         """The namespaces that have clusters."""
         return frozenset(namespace for namespace, _ in self._known)
 
+    @property
+    def _excluded(self) -> dict[str, str]:
+        return {} if self._claims is None else self._claims.excluded
+
+    def _claim(self, namespace: str) -> None:
+        # The Lease of all namespaces is the claim of its own.
+        if self._claims is not None and self.leading and namespace != self._lease_namespace:
+            self._claims.claim(namespace)
+
+    def _serves(self, namespace: str) -> bool:
+        if self._claims is None or namespace == self._lease_namespace:
+            return self.leading
+        return self.leading and self._claims.hold(namespace)
+
     def _begin(self) -> None:
         self.audience.began(self.wake)
-        for namespace, name in self._known:
-            self._supervisor.wake(namespace, name)
+        for namespace in self.namespaces:
+            self._claim(namespace)
+            if self._serves(namespace):
+                self._begin_in(namespace)
+
+    def _begin_in(self, namespace: str) -> None:
+        for known, name in self._known:
+            if known == namespace:
+                self._supervisor.wake(namespace, name)
 
     async def _end(self) -> None:
         self.audience.ended()
+        if self._claims is not None:
+            await self._claims.stop()
         await self._supervisor.stop()

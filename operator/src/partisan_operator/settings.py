@@ -35,8 +35,8 @@ class Settings:
 
     lease_namespace: str = "kube-system"
     """`LEASE_NAMESPACE`: namespace of the Lease that the operator of all namespaces holds while it
-    acts. Two operators with different ones would both act. Unused with `WATCH_NAMESPACES`: each of
-    these has its own Lease."""
+    acts. Operators with different ones share the namespaces out: each has what it claimed first.
+    Unused with `WATCH_NAMESPACES`: each of these has its own Lease."""
 
     idle_period: float = 10.0
     """`INTERVAL`: time between two reconciles of a settled cluster, a duration such as `10s`.

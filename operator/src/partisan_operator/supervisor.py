@@ -59,17 +59,17 @@ class Supervisor:
             if entry.loop.busy_since is not None and entry.loop.busy_since < limit
         ]
 
-    async def stop(self) -> None:
-        """Cancel all loops."""
-        tasks = [entry.task for entry in self._entries.values()]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        for namespace, name in list(self._entries):
+    async def stop(self, namespace: str = "") -> None:
+        """Cancel all loops, or those of one namespace."""
+        ending = {key: entry for key, entry in self._entries.items() if namespace in ("", key[0])}
+        for entry in ending.values():
+            entry.task.cancel()
+        await asyncio.gather(*(entry.task for entry in ending.values()), return_exceptions=True)
+        for key in ending:
             # The next leader exports its metrics.
-            metrics.cluster_metrics.forget(namespace, name)
-        self._entries.clear()
-        metrics.clusters.set(0)
+            metrics.cluster_metrics.forget(*key)
+            self._entries.pop(key, None)
+        metrics.clusters.set(len(self._entries))
 
     def _forget(self, key: tuple[str, str], task: asyncio.Task[None]) -> None:
         entry = self._entries.get(key)

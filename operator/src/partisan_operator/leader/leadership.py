@@ -97,7 +97,9 @@ class Leadership:
     @property
     def state(self) -> str:
         """Whether this operator acts, as text."""
-        return f"{'leads' if self.leading else 'stands by'} for Lease {self._lease}"
+        if self.leading:
+            return f"leads for Lease {self._lease}"
+        return f"stands by for Lease {self._lease}, which {self.holder or 'no operator'} holds"
 
     @property
     def holder(self) -> str:

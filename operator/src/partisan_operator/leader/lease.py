@@ -20,15 +20,15 @@ class Lease:
     def __init__(self, kube: Kube, namespace: str) -> None:
         """Make a handle; sends no request."""
         self._kube = kube
-        self._namespace = namespace
+        self.namespace = namespace
         self._acquired: str | None = None
 
     def __str__(self) -> str:
-        return f"{self._namespace}/{NAME}"
+        return f"{self.namespace}/{NAME}"
 
     async def read(self) -> Record | None:
         """Return the contents of the Lease; None when there is none. Raises `KubeError`."""
-        manifest = await self._kube.get("Lease", self._namespace, NAME)
+        manifest = await self._kube.get("Lease", self.namespace, NAME)
         return None if manifest is None else _record(manifest)
 
     async def write(self, claim: Claim, holder: str, duration: float) -> Record:
@@ -39,7 +39,7 @@ class Lease:
         now = _micro_time(utc_now())
         if claim.acquires or self._acquired is None:
             self._acquired = now
-        metadata = {"name": NAME, "namespace": self._namespace}
+        metadata = {"name": NAME, "namespace": self.namespace}
         if claim.version is not None:
             metadata["resourceVersion"] = claim.version
         manifest = await self._kube.write_lease(

@@ -67,8 +67,13 @@ class Fleet:
         return member is not None and member.image != image
 
 
-def members_of(kube: Kube, namespaces: tuple[str, ...]) -> ReadMembers:
-    """Return what lists the members in these namespaces, or in all if there are none."""
+def members_of(
+    kube: Kube, namespaces: tuple[str, ...], excluded: Callable[[str], bool]
+) -> ReadMembers:
+    """Return what lists the members in these namespaces, or in all if there are none.
+
+    `excluded` is whether another operator serves a namespace, with another default image.
+    """
 
     async def read() -> tuple[Member, ...]:
         # Not from the API server's cache: a previous leader may just have written.
@@ -77,7 +82,9 @@ def members_of(kube: Kube, namespaces: tuple[str, ...]) -> ReadMembers:
             for namespace in namespaces or ("",)
         ]
         found = (read_member(item) for items in lists for item in items)
-        return tuple(member for member in found if member is not None)
+        return tuple(
+            member for member in found if member is not None and not excluded(member.namespace)
+        )
 
     return read
 
