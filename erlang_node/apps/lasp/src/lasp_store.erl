@@ -15,6 +15,7 @@
 %% API.
 -export([start_link/1]).
 -export([update/1]).
+-export([restore/1]).
 -export([read/1]).
 -export([agreed/0]).
 -export([subscribe/0]).
@@ -67,6 +68,11 @@ start_link(Options) ->
 -spec update(Delta :: term()) -> ok.
 update(Delta) ->
     call({update, Delta}).
+
+%% @doc Merges the writes of nodes that have ended, such as those of a backup.
+-spec restore(Value :: term()) -> ok.
+restore(Value) ->
+    call({restore, Value}).
 
 %% @doc Applies a function to the replica, inside the store: it should be quick and must not fail.
 -spec read(fun((Value :: term()) -> Result)) -> Result.
@@ -131,6 +137,8 @@ init(#{protocol := Protocol, channel := Channel, sync := Options}) ->
     {reply, term(), #store{}} | {noreply, #store{}}.
 handle_call({update, Delta}, _From, Store) ->
     {reply, ok, step({update, Delta}, Store)};
+handle_call({restore, Value}, _From, Store) ->
+    {reply, ok, step({restore, Value}, Store)};
 handle_call({read, Fun}, {Pid, _}, #store{protocol = Protocol, sync = Sync} = Store) ->
     {reply, Fun(Protocol:value(Sync)), has_read(Pid, Store)};
 handle_call(agreed, _From, #store{protocol = Protocol, sync = Sync} = Store) ->

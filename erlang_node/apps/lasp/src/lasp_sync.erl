@@ -32,6 +32,8 @@
     | {neighbour_down, name()}
     | {message, From :: name(), Msg :: term()}
     | {update, Delta :: term()}
+    % The writes of nodes that have ended, such as those of a backup.
+    | {restore, Value :: term()}
     | {timer, Name :: term()}
     | handover.
 

@@ -90,6 +90,8 @@ handle({update, Delta}, #sync{type = Type, own = Own} = State) ->
         true -> {Next, Effects};
         false -> {Next#sync{own = Type:merge(Own, Delta)}, [changed | Effects]}
     end;
+handle({restore, Value}, State) ->
+    share(Value, State);
 handle({message, From, {Kind, Scope, Payload}}, #sync{scope = Scope} = State) when
     (Kind =:= question orelse Kind =:= answer), is_binary(Payload)
 ->

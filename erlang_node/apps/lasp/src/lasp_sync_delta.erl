@@ -47,6 +47,8 @@ agreed(#sync{deltas = Deltas}) ->
 
 event({update, Delta}, _State, Deltas) ->
     lasp_deltas:update(Delta, Deltas);
+event({restore, Value}, _State, Deltas) ->
+    lasp_deltas:update(Value, Deltas);
 event({timer, ?TIMER}, #sync{interval = Interval}, Deltas) ->
     {Next, Effects} = lasp_deltas:tick(Deltas),
     {Next, Effects ++ [{start_timer, ?TIMER, Interval}]};

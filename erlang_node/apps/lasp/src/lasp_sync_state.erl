@@ -40,6 +40,8 @@ init(#{interval := Interval} = Options) ->
 handle({update, Delta}, #sync{replica = Replica} = State) ->
     {New, Merged} = lasp_replica:merge(Delta, Replica),
     {State#sync{replica = Merged}, [changed || New =/= []]};
+handle({restore, Value}, State) ->
+    handle({update, Value}, State);
 handle({timer, ?TIMER}, #sync{interval = Interval, replica = Replica} = State) ->
     {Pushed, Effects} = lasp_replica:push_all(Replica),
     {State#sync{replica = Pushed}, Effects ++ [{start_timer, ?TIMER, Interval}]};

@@ -42,6 +42,8 @@ init(#{name := Name, incarnation := Incarnation, interval := Interval} = Options
 -spec handle(lasp_sync:event(), state()) -> {state(), [lasp_sync:effect()]}.
 handle({update, Delta}, #sync{deltas = Deltas} = State) ->
     with_deltas(lasp_deltas:update(Delta, Deltas), State);
+handle({restore, Value}, State) ->
+    handle({update, Value}, State);
 handle({timer, ?TIMER}, #sync{interval = Interval, tree = Tree} = State) ->
     {Ticked, Adverts} = grown(lasp_tree:tick(Tree), State),
     {Next, Effects} = with_deltas(lasp_deltas:tick(Ticked#sync.deltas), Ticked),

@@ -2,11 +2,10 @@
 %%% anything starts. An error is one line that names the place and the fix.
 %%%
 %%% == Environment ==
-%%% `POD_NAME' and `POD_IP' are required; for HiScamp also `K8S_ZONE' or `K8S_NODE_NAME'. For
-%%% running outside a pod, `PARTISAN_CONFIG', `PARTISAN_TOKEN_FILE', `PARTISAN_BEARER_FILE' and
+%%% `POD_NAME' and `POD_IP' are required; for HiScamp also `K8S_ZONE' or `K8S_NODE_NAME'. Outside a
+%%% pod `PARTISAN_CONFIG', `PARTISAN_TOKEN_FILE', `PARTISAN_BEARER_FILE', `PARTISAN_RESTORE_FILE',
 %%% `PARTISAN_STATE_DIR' override the paths, and `PARTISAN_LISTEN_IP' the address to listen on, by
-%%% default all addresses. `PARTISAN_STATE=disk' means that the state directory outlives the pod:
-%%% records in it are flushed.
+%%% default all. `PARTISAN_STATE=disk': the state directory outlives the pod, and is flushed.
 -module(node_config).
 
 -export([load/1]).
@@ -165,6 +164,7 @@ settings(Environment, Settings) ->
         channel => propagation_channel(Channels),
         directory => Directory
     },
+    Workload = workload(get(workload, Settings), Common),
     #{
         name => Name,
         directory => Directory,
@@ -193,7 +193,7 @@ settings(Environment, Settings) ->
         http_port => get(http_port, Settings),
         bearer => bearer(Environment),
         run => get(run, Settings),
-        workload => workload(get(workload, Settings), Common),
+        workload => node_backup:restored(Environment, Cluster, Workload),
         revision => get(revision, Settings),
         development => optional(development, false, Settings),
         context => Context

@@ -20,7 +20,11 @@
 -define(MAX_WAIT_SECONDS, 30).
 -define(LOOK_MS, 50).
 
--type served() :: #{workload := none | module(), bearer := node_config:bearer()}.
+-type served() :: #{
+    workload := none | module(),
+    bearer := node_config:bearer(),
+    origin := node_backup:origin()
+}.
 
 %% @doc Opens the socket; requests wait until the server is started.
 -spec listen(node_config:t()) -> {ok, gen_tcp:socket()} | {error, iolist()}.
@@ -32,10 +36,14 @@ listen(#{listen_ip := Address, http_port := Port}) ->
 
 %% @doc Starts the server.
 -spec start_link(gen_tcp:socket(), node_config:t()) -> {ok, pid()} | {error, term()}.
-start_link(Socket, #{workload := Workload, bearer := Bearer}) ->
+start_link(Socket, #{workload := Workload, bearer := Bearer} = Config) ->
     ok = node_report:register_metrics(),
     ok = node_http_refusals:register_metric(),
-    Served = #{workload => module(Workload), bearer => Bearer},
+    Served = #{
+        workload => module(Workload),
+        bearer => Bearer,
+        origin => node_backup:origin(Config)
+    },
     node_http_server:start_link(Socket, #{
         handler => fun(Request) -> route(Request, Served) end,
         probes => [<<"/livez">>, <<"/readyz">>],
@@ -58,6 +66,7 @@ allowed(<<"/readyz">>) -> <<"GET">>;
 allowed(<<"/metrics">>) -> <<"GET">>;
 allowed(<<"/overlay">>) -> <<"GET">>;
 allowed(<<"/status">>) -> <<"GET">>;
+allowed(<<"/backup">>) -> <<"GET">>;
 allowed(<<"/workload/start">>) -> <<"POST">>;
 allowed(<<"/configuration">>) -> <<"POST">>;
 allowed(<<"/dissolve">>) -> <<"POST">>;
@@ -87,6 +96,11 @@ respond(<<"/status">>, #{query := <<"traffic">>}, #{workload := Workload}) ->
     json(maps:merge(node_report:status(Workload), node_report:traffic()));
 respond(<<"/status">>, _Request, #{workload := Workload}) ->
     json(node_report:status(Workload));
+respond(<<"/backup">>, _Request, #{origin := Origin}) ->
+    case node_backup:take(Origin) of
+        {ok, Backup} -> {200, "text/plain; charset=utf-8", Backup};
+        {error, Text} -> node_http_server:text(409, Text)
+    end;
 respond(Path, #{authorization := Shown, body := Body}, #{workload := Workload} = Served) ->
     #{bearer := Bearer} = Served,
     case node_config:read_bearer(Bearer) of

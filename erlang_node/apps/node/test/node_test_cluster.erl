@@ -28,7 +28,8 @@ new(Count) ->
     new(Count, #{}).
 
 %% A cluster without running nodes. Options are those of the configuration file, plus `bearer =>
-%% false' for pods without the bearer, and `tls => Authority' for a certificate of it.
+%% false' for pods without the bearer, `tls => Authority' for a certificate of it, and `restore =>
+%% Backup' for the backup that the pods mount.
 new(Count, Options) ->
     {ok, _} = application:ensure_all_started(inets),
     {ok, _} = application:ensure_all_started(ssl),
@@ -45,6 +46,7 @@ new(Count, Options) ->
     }),
     ok = file:write_file(filename:join(Dir, "token"), token(Cluster)),
     ok = write_bearer(bearer(Cluster), Cluster),
+    ok = write_backup(filename:join(Dir, "backup"), Cluster),
     File = filename:join(Dir, "node.config"),
     ok = file:write_file(File, configuration(#{}, Cluster)),
     Cluster.
@@ -54,9 +56,10 @@ pod_options(Options, Dir) ->
     Pods = #{
         mounts_bearer => maps:get(bearer, Options, true),
         bearer => binary:encode_hex(crypto:strong_rand_bytes(32)),
-        scheme => "http"
+        scheme => "http",
+        restore => maps:get(restore, Options, none)
     },
-    case maps:without([bearer], Options) of
+    case maps:without([bearer, restore], Options) of
         #{tls := Authority} = Overrides ->
             Certificate = partisan_test_pki:certificate(Authority, #{names => [server_name()]}),
             ok = partisan_test_pki:write(Dir, Certificate),
@@ -71,6 +74,9 @@ server_name() -> "test.default.svc".
 
 write_bearer(Bearer, #{directory := Dir}) ->
     file:write_file(filename:join(Dir, "bearer"), Bearer).
+
+write_backup(_File, #{restore := none}) -> ok;
+write_backup(File, #{restore := Backup}) -> file:write_file(File, Backup).
 
 token(#{token := Token}) -> Token.
 
@@ -96,6 +102,9 @@ start(I, #{directory := Dir, nodes := Nodes} = Cluster) ->
         | [
             {"PARTISAN_BEARER_FILE", filename:join(Dir, "bearer")}
          || maps:get(mounts_bearer, Cluster)
+        ] ++ [
+            {"PARTISAN_RESTORE_FILE", filename:join(Dir, "backup")}
+         || maps:get(restore, Cluster) =/= none
         ]
     ],
     Paths = lists:append([["-pa", Path] || Path <- code:get_path(), Path =/= "."]),

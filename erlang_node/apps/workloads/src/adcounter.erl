@@ -13,6 +13,8 @@
 -export([leave/1]).
 -export([sent_payload/0]).
 -export([reachable/0]).
+-export([backup/0]).
+-export([restorable/2]).
 %% For the supervisor and the exporter.
 -export([start_link/1]).
 -export([converged_samples/0]).
@@ -37,7 +39,8 @@
 
 %% @private
 -spec child_specs(workload:options()) -> [supervisor:child_spec()].
-child_specs(#{run := Run, channel := Channel, parameters := Parameters} = Options) ->
+child_specs(#{run := Run, channel := Channel, parameters := Parameters} = Given) ->
+    Options = adcounter_backup:after_restored(Given),
     Sync = (maps:with([name, incarnation], Options))#{
         type => adcounter_state,
         scope => Run,
@@ -100,6 +103,19 @@ sent_payload() ->
 reachable() ->
     [{lasp_store, messages}].
 
+%% @private
+-spec backup() -> workload_backup:entries().
+backup() ->
+    adcounter_backup:to_entries(lasp_store:read(fun adcounter_state:counts/1)).
+
+%% @private
+-spec restorable(workload_backup:entries(), map()) -> ok | {error, iodata()}.
+restorable(Entries, #{ads := Ads}) ->
+    case adcounter_backup:from_entries(Ads, Entries) of
+        {ok, _Counts} -> ok;
+        {error, _} = Error -> Error
+    end.
+
 %% For the supervisor and the exporter.
 
 %% @private
@@ -126,10 +142,10 @@ init(#{run := Run, parameters := Parameters, directory := Directory} = Options) 
     ok = lasp_store:subscribe(),
     Common = maps:with([name, incarnation, run, members], Options),
     Specific = maps:with([ads, impressions, increment_interval], Parameters),
+    Restored = adcounter_backup:of_options(Options),
+    Record = adcounter_backup:unless_older(adcounter_journal:load(Directory), Restored),
     {Core, Effects} = adcounter_core:init(
-        maps:merge(Common, Specific#{
-            seed => seed(Options), record => adcounter_journal:load(Directory)
-        })
+        maps:merge(Common, Specific#{seed => seed(Options), record => Record})
     ),
     State = #adcounter{
         core = Core,
@@ -138,6 +154,8 @@ init(#{run := Run, parameters := Parameters, directory := Directory} = Options) 
         directory = Directory
     },
     ok = effects(Effects, State),
+    % After the report of this incarnation, by which those in the backup have ended.
+    ok = restore(Restored, Options),
     {ok, observe(State)}.
 
 %% @private
@@ -178,6 +196,12 @@ handle_info(Unknown, State) ->
     {noreply, State}.
 
 %% Internals.
+
+restore([], _Options) ->
+    ok;
+restore(Counts, #{members := Members}) ->
+    ?LOG_NOTICE(#{event => restored, increments => lists:sum([N || {_, _, N} <- Counts])}),
+    lasp_store:restore(adcounter_backup:state(Counts, Members)).
 
 observe(State) ->
     #{total := Total} = Seen = lasp_store:read(fun adcounter_state:seen/1),

@@ -33,6 +33,7 @@
 -export([started_at/1]).
 -export([total/1]).
 -export([count/2]).
+-export([counts/1]).
 -export([done/1]).
 -export([seen/1]).
 -export([value/2]).
@@ -136,6 +137,13 @@ total(State) ->
 -spec count(actor(), t()) -> non_neg_integer().
 count(Actor, #adcounter{counters = Counters}) ->
     adcounter_counters:count(Actor, Counters).
+
+%% @doc All counts, in no order.
+-spec counts(t()) -> [{ad(), actor(), pos_integer()}].
+counts(#adcounter{counters = Counters}) ->
+    adcounter_counters:fold(
+        fun(Ad, Actor, Count, Counts) -> [{Ad, Actor, Count} | Counts] end, [], Counters
+    ).
 
 %% @doc The nodes whose present incarnation sees every ad disabled, in order.
 -spec done(t()) -> [partisan_peer:name()].

@@ -12,10 +12,14 @@
 -export([leave/2]).
 -export([sent_payload/1]).
 -export([reachable/1]).
+-export([backup/1]).
+-export([restorable/3]).
+-export([printed/1]).
 
 %% `members': the names of all nodes of the cluster. `channel': the channel of propagation.
 %% `parameters': the result of `parameters/2'. `directory': for data that must outlive a process; it
 %% outlives the pod too if the cluster keeps its state in a claim.
+%% `restored': a backup to join to the state, for `workload_backup:entries/1'.
 -type options() :: #{
     name := partisan_peer:name(),
     incarnation := partisan_peer:incarnation(),
@@ -23,7 +27,8 @@
     members := [partisan_peer:name()],
     channel := atom(),
     directory := file:filename(),
-    parameters := map()
+    parameters := map(),
+    restored => binary()
 }.
 
 %% Part of a JSON document: maps with atom or binary keys; `null' for unknown values.
@@ -57,7 +62,12 @@
 %% the workload except supervisors ({@link partisan_reach}).
 -callback reachable() -> [Name :: atom() | {Name :: atom(), messages}].
 
--optional_callbacks([leave/1, sent_payload/0, reachable/0]).
+%% The state, for a backup; and whether this workload can have written these entries, of a backup of
+%% the same parameters. The error completes a sentence about the backup.
+-callback backup() -> workload_backup:entries().
+-callback restorable(workload_backup:entries(), Parameters :: map()) -> ok | {error, iodata()}.
+
+-optional_callbacks([leave/1, sent_payload/0, reachable/0, backup/0, restorable/2]).
 
 %% @doc The module of a kind of workload. An error explains to the builder of the image why it is
 %% none.
@@ -108,7 +118,46 @@ reachable(Module) ->
         false -> applications
     end.
 
+%% @doc As the callback; none for a module without it.
+-spec backup(module()) -> {ok, workload_backup:entries()} | none.
+backup(Module) ->
+    case erlang:function_exported(Module, backup, 0) of
+        true -> {ok, Module:backup()};
+        false -> none
+    end.
+
+%% @doc Whether a module can restore the state of a backup. The error completes a sentence about it.
+-spec restorable(module(), Parameters :: map(), workload_backup:t()) -> ok | {error, iodata()}.
+restorable(Module, Parameters, #{workload := Kind, parameters := Given, entries := Entries}) ->
+    Name = atom_to_binary(Module),
+    Differing = differing(lists:sort(maps:to_list(Given)), printed(Parameters)),
+    case {erlang:function_exported(Module, restorable, 2), Kind, Differing} of
+        {_, Other, _} when Other =/= Name ->
+            {error, ["is of the workload ", Other, ", and this cluster runs ", Name]};
+        {_, _, [{Key, Theirs, Ours} | _]} ->
+            {error, ["is of a run with ", Key, $\s, Theirs, ", and spec.workload has ", Ours,
+                ": set it as the backup has it"]};
+        {false, _, _} ->
+            {error, ["cannot be restored: the module ", Name, " has no restorable/2"]};
+        {true, _, []} ->
+            Module:restorable(Entries, Parameters)
+    end.
+
+%% @doc Parameters as they stand in a backup.
+-spec printed(Parameters :: map()) -> #{binary() => binary()}.
+printed(Parameters) ->
+    maps:from_list([
+        {atom_to_binary(Key), workload_backup:text(Value)}
+     || {Key, Value} <- maps:to_list(Parameters)
+    ]).
+
 %% Internals.
+
+differing(Theirs, Ours) ->
+    [
+        {Key, Value, maps:get(Key, Ours, <<"none">>)}
+     || {Key, Value} <- Theirs, maps:get(Key, Ours, none) =/= Value
+    ].
 
 missing(Module) ->
     Required = ?MODULE:behaviour_info(callbacks) -- ?MODULE:behaviour_info(optional_callbacks),

@@ -1,0 +1,106 @@
+%%% @doc Backups of the node's workload: the one that it starts from, and those that clients take.
+%%%
+%%% The first one is mounted from the ConfigMap or Secret in `spec.restore'; outside of a pod
+%%% `PARTISAN_RESTORE_FILE' is its path. Every start of a node joins it to the state again, which
+%%% changes nothing that the cluster still holds.
+-module(node_backup).
+
+-export([restored/3]).
+-export([origin/1]).
+-export([take/1]).
+
+-import(node_config_file, [invalid/2]).
+
+-type workload() :: none | {module(), workload:options()}.
+%% What a backup says of its origin.
+-type origin() :: #{cluster := binary(), namespace := binary(), workload := workload()}.
+
+-export_type([origin/0]).
+
+-define(FILE_OF_POD, "/etc/partisan/restore/backup").
+%% One byte more than `workload_backup:decode/1' accepts.
+-define(READ_BYTES, 1048577).
+
+%% @doc The workload with the backup that it starts from, if one is mounted; throws
+%% `{invalid, Text}' for one that it cannot start from.
+-spec restored(node_config:environment(), Cluster :: binary(), workload()) -> workload().
+restored(Environment, Cluster, Workload) ->
+    case Environment("PARTISAN_RESTORE_FILE") of
+        Unset when Unset =:= false; Unset =:= "" ->
+            case filelib:is_regular(?FILE_OF_POD) of
+                true -> restore(?FILE_OF_POD, Cluster, Workload);
+                false -> Workload
+            end;
+        File ->
+            restore(File, Cluster, Workload)
+    end.
+
+%% @doc The origin of this node's backups.
+-spec origin(node_config:t()) -> origin().
+origin(#{workload := Workload, context := #{cluster := Cluster, environment := Environment}}) ->
+    Namespace =
+        case Environment("POD_NAMESPACE") of
+            Unset when Unset =:= false; Unset =:= "" -> <<"default">>;
+            Text -> list_to_binary(Text)
+        end,
+    #{cluster => Cluster, namespace => Namespace, workload => Workload}.
+
+%% @doc The state of this node's replica, as a backup.
+-spec take(origin()) -> {ok, binary()} | {error, iodata()}.
+take(#{workload := none}) ->
+    {error, "this node has no workload"};
+take(#{workload := {Module, #{parameters := Parameters}}} = Origin) ->
+    case partisan:dissolved() orelse workload:backup(Module) of
+        {ok, Entries} ->
+            {ok, workload_backup:encode(Origin#{
+                workload := atom_to_binary(Module),
+                taken => erlang:system_time(second),
+                parameters => workload:printed(Parameters),
+                entries => Entries
+            })};
+        none ->
+            {error, ["the module ", atom_to_binary(Module), " has no backup/0"]};
+        true ->
+            {error, "the cluster is being deleted"}
+    end.
+
+%% Internals.
+
+restore(File, _Cluster, none) ->
+    refuse(File, "has no use without a workload");
+restore(File, Cluster, {Module, #{parameters := Parameters} = Options}) ->
+    Bytes = read(File),
+    Checked =
+        case workload_backup:decode(Bytes) of
+            {ok, #{cluster := Cluster} = Backup} ->
+                workload:restorable(Module, Parameters, Backup);
+            {ok, #{cluster := Other}} ->
+                {error, ["is of the cluster ", Other, ", whose nodes have other names: restore it "
+                    "into a cluster of that name"]};
+            {error, _} = Error ->
+                Error
+        end,
+    case Checked of
+        ok -> {Module, Options#{restored => Bytes}};
+        {error, Text} -> refuse(File, Text)
+    end.
+
+-spec refuse(file:name_all(), iodata()) -> no_return().
+refuse(File, Text) ->
+    invalid(
+        "restore: the backup ~ts ~ts. Write another one with kubectl partisan restore, or remove "
+        "spec.restore", [File, Text]).
+
+read(File) ->
+    case file:open(File, [read, raw, binary]) of
+        {ok, Device} ->
+            Read = file:read(Device, ?READ_BYTES),
+            ok = file:close(Device),
+            read(File, Read);
+        {error, _} = Error ->
+            read(File, Error)
+    end.
+
+read(_File, {ok, Bytes}) -> Bytes;
+read(_File, eof) -> <<>>;
+read(File, {error, Reason}) -> refuse(File, ["cannot be read: ", file:format_error(Reason)]).
