@@ -54,6 +54,7 @@ class FakeKubectl(Kubectl):
         super().__init__()
         self.commands: list[list[str]] = []
         self.patches: list[Json] = []
+        self.applied: list[Json] = []
         self.refusal = ""
         """The API server's error for a change; empty if it accepts it."""
 
@@ -105,6 +106,9 @@ class FakeKubectl(Kubectl):
         }
         self.pods = {f"ads-{ordinal}": self._pod(ordinal) for ordinal in range(4)}
         self.reports = {f"ads-{ordinal}": self._report(ordinal) for ordinal in range(4)}
+        self.backups: dict[str, str] = {}
+        """Answers of nodes to `GET /backup`."""
+
         self.answers: dict[str, Any] = {
             f"{CORE}/events": {"items": [self._event("ads-1"), self._event("adsorb-1")]},
             f"{CORE}/secrets": {
@@ -141,9 +145,15 @@ class FakeKubectl(Kubectl):
         """Return a context whose output a test can read."""
         return Context(self, NAMESPACE, io.StringIO(), lambda: NOW)
 
-    def run(self, arguments: Sequence[str]) -> str:
+    def run(self, arguments: Sequence[str], *, given: str = "") -> str:
         self.commands.append(list(arguments))
         match list(arguments):
+            case ["apply", *options]:
+                if self.refusal:
+                    raise error_in(self.refusal)
+                if "--dry-run=server" not in options:
+                    self.applied.append(json.loads(given))
+                return ""
             case ["get", "--raw", url, *_]:
                 answer = self._answer(urlsplit(url).path)
                 return answer if isinstance(answer, str) else json.dumps(answer)
@@ -194,6 +204,11 @@ class FakeKubectl(Kubectl):
         elif path.endswith("/proxy/status"):
             node = path.split(":")[1]
             answer = self.reports.get(node, "Error from server (ServiceUnavailable): no route")
+        elif path.endswith("/proxy/backup"):
+            node = path.split(":")[1]
+            answer = self.backups.get(node, "Error from server (NotFound): the server could not")
+            if not answer.startswith("Error"):
+                return answer
         elif path.startswith(f"{CORE}/pods/"):
             answer = self.pods.get(path.rpartition("/")[2])
         else:

@@ -158,13 +158,13 @@ class WebKubectl(FakeKubectl):
         self.answers["/api/v1/services"] = {"items": [SERVICE]}
         self.answers["/api/v1/namespaces/system/services"] = {"items": [SERVICE]}
 
-    def run(self, arguments: Sequence[str]) -> str:
+    def run(self, arguments: Sequence[str], *, given: str = "") -> str:
         match list(arguments):
             case ["create", "token", account, namespace]:
                 return f"token of {account} {namespace}\n"
             case ["config", "view", "--minify", "--raw", "--output=json"]:
                 return json.dumps({"users": [{"name": "me", "user": self.user}]})
-        return super().run(arguments)
+        return super().run(arguments, given=given)
 
     def stream(self, arguments: Sequence[str]) -> Iterator[str]:
         self.commands.append(list(arguments))

@@ -78,6 +78,20 @@ def test_a_complete_tls_secret_is_not_the_cause() -> None:
     assert tls_secret_failure(stuck, "ads-tls", ("tls.crt",), secret) is stuck
 
 
+def test_a_backup_that_a_node_refuses_is_reported_in_its_words() -> None:
+    line = "configuration: restore: the backup /etc/partisan/restore/backup is corrupt: why. Fix\n"
+    ended = {"terminated": {"exitCode": 1, "message": line}}
+    failure = failure_of(waiting("CrashLoopBackOff", restartCount=3, lastState=ended))
+    assert failure is not None
+    assert failure.reason is Reason.BACKUP_REFUSED
+    problem = explain([failure], unready_pods=1, seeds=[], lasted=lambda _: 0.0)
+    assert problem is not None
+    assert problem.message == (
+        "Pod ads-1: the backup /etc/partisan/restore/backup is corrupt: why. Fix."
+        " The log has the whole line: kubectl logs ads-1 --previous."
+    )
+
+
 def on_a_lost_node(**metadata: str) -> dict[str, Any]:
     """Return a pod that was ready when its Kubernetes node sent its last heartbeat."""
     reported = {"PodScheduled": "True", "ContainersReady": "True", "Ready": "False"}

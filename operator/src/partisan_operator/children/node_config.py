@@ -105,15 +105,17 @@ def _channel(channel: Channel) -> dict[Atom, Term]:
     }
 
 
-def _workload(workload: Workload | None) -> Term:
-    if workload is None:
-        return Atom("none")
-    parameters: dict[Atom, Term] = {}
+def parameters(workload: Workload) -> dict[Atom, Term]:
+    """Return the parameters of the workload's module."""
     if workload.custom is not None:
-        parameters = {Atom(given.name): given.value for given in workload.custom.arguments}
-    elif workload.ad_counter is not None:
-        parameters = _ad_counter(workload.ad_counter, workload.mode)
-    return Atom(workload.module), parameters
+        return {Atom(given.name): given.value for given in workload.custom.arguments}
+    if workload.ad_counter is not None:
+        return _ad_counter(workload.ad_counter, workload.mode)
+    return {}
+
+
+def _workload(workload: Workload | None) -> Term:
+    return Atom("none") if workload is None else (Atom(workload.module), parameters(workload))
 
 
 def _ad_counter(counter: AdCounter, synchronization: Synchronization) -> dict[Atom, Term]:

@@ -16,6 +16,7 @@ from partisan_operator.children import (
     pod_containers,
     pod_settings,
     pod_volumes,
+    restored_backup,
     tls_files,
 )
 from partisan_operator.children.child import Manifest
@@ -80,6 +81,7 @@ def own_spec(cluster: PartisanCluster, default_image: str, *, bearer: bool) -> M
             *claims.state_volumes(spec.pods),
             *node_http.volumes(cluster, bearer=bearer),
             *tls_files.volumes(cluster),
+            *restored_backup.volumes(spec),
             *pod_volumes.volumes(spec.pods),
         ],
         **_scheduling(cluster.name, spec),
@@ -108,6 +110,7 @@ def _container(cluster: PartisanCluster, default_image: str, *, bearer: bool) ->
             claims.state_mount(spec.pods),
             *node_http.mounts(bearer=bearer),
             *tls_files.mounts(cluster),
+            *restored_backup.mounts(spec),
             *pod_volumes.node_mounts(spec.pods),
         ],
     }

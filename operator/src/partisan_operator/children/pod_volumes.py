@@ -43,7 +43,7 @@ def from_template(pod: Mapping[str, Any], node: Mapping[str, Any]) -> Manifest:
     """Return the fields of `spec.pods` that made a pod's spec, whose node's container is `node`."""
     present = [entry for entry in pod.get("volumes") or () if entry["name"] not in OWN_VOLUMES]
     files = {entry["name"]: entry for entry in present if entry["name"].startswith(_FILES)}
-    names = {entry["name"] for entry in present} - files.keys()
+    names = {entry["name"] for entry in present if not entry["name"].startswith(OWN_VOLUMES_PREFIX)}
     mounted = node.get("volumeMounts") or ()
     return {
         "volumes": [entry for entry in present if entry["name"] in names],

@@ -107,7 +107,7 @@ def cluster_of(context: Context, name: str) -> PartisanCluster:
 
     Raises `CommandError` when there is none that this version can read; `KubectlError`.
     """
-    return _read(manifest_of(context, name))
+    return read(manifest_of(context, name))
 
 
 def clusters_of(context: Context) -> list[PartisanCluster]:
@@ -115,7 +115,7 @@ def clusters_of(context: Context) -> list[PartisanCluster]:
 
     Raises `CommandError` as `cluster_of`; `KubectlError`.
     """
-    return [_read(manifest) for manifest in _manifests(context)]
+    return [read(manifest) for manifest in _manifests(context)]
 
 
 def cluster_names(context: Context) -> list[str]:
@@ -126,7 +126,11 @@ def cluster_names(context: Context) -> list[str]:
     return [manifest["metadata"]["name"] for manifest in _manifests(context)]
 
 
-def _read(manifest: Json) -> PartisanCluster:
+def read(manifest: Json) -> PartisanCluster:
+    """Read a cluster from its manifest.
+
+    Raises `CommandError` for one that this version cannot read.
+    """
     try:
         return PartisanCluster.from_wire(manifest)
     except ValidationError as error:

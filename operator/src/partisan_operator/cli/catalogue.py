@@ -11,6 +11,7 @@ from typing import Any
 from partisan_operator.cli.access import Context
 from partisan_operator.cli.commands import (
     attach,
+    backup,
     describe,
     dev,
     graph,
@@ -22,6 +23,7 @@ from partisan_operator.cli.commands import (
     processes,
     report,
     restart,
+    restore,
     rollout,
     status,
     top,
@@ -132,6 +134,36 @@ COMMANDS = (
         (
             _NAME,
             _argument("-d", "--directory", type=Path, help="output directory (NAME-report)"),
+        ),
+    ),
+    Command(
+        ("backup",),
+        backup.run,
+        "The state of the workload in one file, from all nodes",
+        ("backup ads", "backup ads --output ads.backup", "backup ads --output - | gzip > ads.gz"),
+        (
+            _NAME,
+            _argument(
+                "-o", "--output", type=Path, help="the file (its default name has the time); or -"
+            ),
+            _argument("--partial", action="store_true", help="even if some nodes do not answer"),
+        ),
+    ),
+    Command(
+        ("restore",),
+        restore.run,
+        "Have a cluster start from a backup; a running one loses nothing",
+        (
+            "restore ads.backup ads",
+            "restore ads.backup ads --dry-run",
+            "restore ads.backup ads --secret --object ads-state",
+        ),
+        (
+            _argument("file", metavar="FILE", type=Path, help="a file of kubectl partisan backup"),
+            _NAME,
+            _argument("--secret", action="store_true", help="write a Secret, not a ConfigMap"),
+            _argument("--object", default="", help="its name; default: NAME-backup-CHECKSUM"),
+            _argument("--dry-run", action="store_true", help="let the API server check it only"),
         ),
     ),
     Command(

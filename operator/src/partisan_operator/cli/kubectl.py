@@ -55,14 +55,14 @@ class Kubectl:
         options = (("--kubeconfig", kubeconfig), ("--context", context))
         self._options = [f"{name}={value}" for name, value in options if value]
 
-    def run(self, arguments: Sequence[str]) -> str:
-        """Run kubectl and return its output.
+    def run(self, arguments: Sequence[str], *, given: str = "") -> str:
+        """Run kubectl, with `given` as its input, and return its output.
 
         Raises `KubectlError`.
         """
         argv = [PROGRAM, *arguments, *self._options]
         try:
-            done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+            done = subprocess.run(argv, input=given.encode(), capture_output=True, check=False)
         except FileNotFoundError:
             raise KubectlError("", "kubectl is not on the PATH: install it") from None
         if done.returncode != 0:
@@ -189,6 +189,15 @@ class Kubectl:
         arguments += [f"--patch={json.dumps(patch)}", f"--field-manager={FIELD_MANAGER}"]
         arguments += ["--output=json"] + (["--dry-run=server"] if dry_run else [])
         return cast(Json, json.loads(self.run(arguments)))
+
+    def apply(self, manifest: Json, *, dry_run: bool = False) -> None:
+        """Create an object, or make it what the manifest says.
+
+        With `dry_run` the API server checks everything and stores nothing. Raises `KubectlError`.
+        """
+        arguments = ["apply", "--server-side", f"--field-manager={FIELD_MANAGER}", "--filename=-"]
+        arguments += ["--dry-run=server"] if dry_run else []
+        self.run(arguments, given=json.dumps(manifest))
 
     def namespace(self) -> str:
         """Return the namespace of the context. Raises `KubectlError`."""

@@ -33,6 +33,7 @@ class Reason(StrEnum):
     CERT_MANAGER_UNAVAILABLE = "CertManagerUnavailable"
     CERTIFICATE_NOT_ISSUED = "CertificateNotIssued"
     MACHINE_LOST = "MachineLost"
+    BACKUP_REFUSED = "BackupRefused"
     CRASH_LOOPING = "CrashLooping"
     UNSCHEDULABLE = "Unschedulable"
     POD_NOT_STARTING = "PodNotStarting"

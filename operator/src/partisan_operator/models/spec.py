@@ -24,6 +24,7 @@ from partisan_operator.models.names import ImageReference, OptionalObjectName
 from partisan_operator.models.overlay import MAX_EDGES, Overlay
 from partisan_operator.models.pods import Pods
 from partisan_operator.models.quantities import Heartbeat
+from partisan_operator.models.restore import Restore
 from partisan_operator.models.scheduling import (
     ImagePullPolicy,
     ImagePullSecrets,
@@ -251,6 +252,11 @@ class PartisanClusterSpec(Resource):
             *_CONNECTED,
             *_COST,
             Rule(
+                "!has(self.restore) || has(self.workload)",
+                "restore needs the workload of the backup: set workload, or remove restore",
+                ".restore",
+            ),
+            Rule(
                 "(has(self.security) && has(self.security.tls))"
                 " == (has(oldSelf.security) && has(oldSelf.security.tls))",
                 "security.tls can be neither added nor removed, because nodes with TLS and nodes"
@@ -306,6 +312,11 @@ class PartisanClusterSpec(Resource):
     workload: Workload | None = None
     """Workload that the nodes run once they are connected. Absent means none: the nodes only
     maintain the overlay. A change restarts the nodes and starts a new run."""
+
+    restore: Restore | None = None
+    """Backup that the nodes start from: each start of a node joins it to the state, which never
+    takes a count away. Its cluster's name and workload must be those of this cluster. A change
+    replaces the pods."""
 
     rollout: Rollout = Rollout()
     """How a change reaches the pods."""

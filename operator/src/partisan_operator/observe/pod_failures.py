@@ -12,6 +12,9 @@ from partisan_operator.models.clock import parse
 from partisan_operator.models.containers import OWN_CONTAINER
 from partisan_operator.models.problem import Reason
 
+_REFUSED_BACKUP = "configuration: restore: "
+"""Prefix of the last line of a node that cannot start from its backup."""
+
 _IMAGE_REASONS = frozenset(
     {
         "ErrImagePull",
@@ -93,6 +96,8 @@ def _container_failure(pod: str, container: Mapping[str, Any]) -> PodFailure | N
         found = Reason.CONTAINER_CONFIG_ERROR
     elif reason == "CrashLoopBackOff":
         found, detail = Reason.CRASH_LOOPING, _last_exit(container)
+        if (line := _last_line(container)).startswith(_REFUSED_BACKUP):
+            found, detail = Reason.BACKUP_REFUSED, line.removeprefix(_REFUSED_BACKUP)
     else:
         return None
     name = container["name"]
@@ -167,6 +172,12 @@ def _node_lost(conditions: Mapping[str, Mapping[str, Any]]) -> bool:
     """
     found = [conditions.get(kind, {}).get("status") for kind in ("ContainersReady", "Ready")]
     return found == ["True", "False"]
+
+
+def _last_line(container: Mapping[str, Any]) -> str:
+    """Return what the container wrote to its termination log; empty if nothing."""
+    ended = (container.get("lastState") or {}).get("terminated") or {}
+    return str(ended.get("message") or "")
 
 
 def _last_exit(container: Mapping[str, Any]) -> str:

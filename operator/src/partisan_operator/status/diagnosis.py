@@ -20,12 +20,13 @@ _ADVICE = {
     Reason.IMAGE_PULL_FAILED: "Check spec.image, spec.imagePullPolicy and spec.imagePullSecrets.",
     Reason.CONTAINER_CONFIG_ERROR: "Check that spec.image is an image of the Erlang node, and that"
     " the Secrets and ConfigMaps of spec.pods exist and have the keys.",
-    Reason.MOUNT_FAILED: "Create or repair what the message names, or change spec.pods. The pod"
-    " starts within two minutes after that.",
+    Reason.MOUNT_FAILED: "Create or repair what the message names, or change spec.pods or"
+    " spec.restore. The pod starts within two minutes after that.",
     Reason.TLS_SECRET_UNUSABLE: "Make it with tls.crt, tls.key and ca.crt: the name"
     " in spec.security.tls.secretName cannot change.",
     Reason.MACHINE_LOST: "Bring the node back, or delete its Node object if it is gone for good:"
     " until then Kubernetes does not replace its pods.",
+    Reason.BACKUP_REFUSED: "The log has the whole line: kubectl logs {log} --previous.",
     Reason.CRASH_LOOPING: "Read the log: kubectl logs {log} --previous.",
     Reason.UNSCHEDULABLE: "Free or add capacity, or change spec.resources and the scheduling"
     " fields.",

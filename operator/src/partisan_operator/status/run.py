@@ -12,7 +12,7 @@ Custom workloads report the figures that they have; those without actors lose no
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -48,11 +48,13 @@ def advance(
     run: str,
     expected: tuple[str, ...],
     reports: Mapping[str, NodeReport],
+    restored: Iterable[str] = (),
 ) -> tuple[Ledger, DepartedActors]:
     """Advance the ledger by new reports; return it and the departed actors.
 
-    `known` are the departed actors in the status. An actor has departed when its pod counts under
-    another one or is no longer expected. A pod that does not answer keeps its actor.
+    `known` are the departed actors in the status, `restored` further nodes that a backup may have
+    counts of. An actor has departed when its pod counts under another one or is no longer expected.
+    A pod that does not answer keeps its actor.
     """
     if ledger.run != run:
         ledger = Ledger(run)
@@ -69,7 +71,7 @@ def advance(
         for pod, (actor, increments) in ledger.actors.items()
         if pod not in wanted or (pod in current and current[pod][0] != actor)
     }
-    nodes = known.nodes.union(expected, ledger.actors)
+    nodes = known.nodes.union(expected, ledger.actors, restored)
     alive = {actor for actor, _ in current.values()}
     after = departed.advance(known, gone, _superseded(parts, nodes), alive)
     actors = {

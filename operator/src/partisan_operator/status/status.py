@@ -12,6 +12,7 @@ from partisan_operator.decide.certificates import CertificatePlan
 from partisan_operator.decide.fleet import Hold
 from partisan_operator.models import PartisanCluster, PartisanClusterStatus, clock
 from partisan_operator.models.problem import Problem
+from partisan_operator.models.spec import MAX_REPLICAS
 from partisan_operator.models.status import (
     ChannelStatus,
     ClusterCaStatus,
@@ -171,7 +172,10 @@ def _workload(
     if earlier is not None and earlier.run != run:
         earlier = None
     known = DepartedActors() if earlier is None else DepartedActors(earlier.retired, earlier.folded)
-    ledger, gone = workload.advance(findings.ledger, known, run, expected, reports)
+    # A backup may be of a larger cluster.
+    most = MAX_REPLICAS if cluster.spec.restore is not None else 0
+    restored = naming.pod_names(cluster.name, most)
+    ledger, gone = workload.advance(findings.ledger, known, run, expected, reports, restored)
     verdict = workload.verdict(run, expected, reports)
     measured = workload.measure(
         ledger,

@@ -20,6 +20,7 @@ from partisan_operator.children import (
     pod_containers,
     pod_settings,
     pod_volumes,
+    restored_backup,
 )
 from partisan_operator.children.child import owned_by
 from partisan_operator.children.pod import CONFIG_HASH_ANNOTATION
@@ -84,6 +85,9 @@ _FIELDS: Mapping[str, Callable[[_Template], Any]] = {
     "topologySpreadConstraints": _of_pod("topologySpreadConstraints", []),
     "priorityClassName": _of_pod("priorityClassName", ""),
     "pods": _pods,
+    "restore": lambda template: restored_backup.from_template(
+        template["spec"].get("volumes") or ()
+    ),
 }
 """Fields of the spec that the template copies, and where."""
 
