@@ -188,9 +188,20 @@ def _published() -> Iterator[tuple[Path, Json]]:
         for block in re.findall(r"```(?:yaml|sh)[^\n]*\n(.*?)```", file.read_text(), re.DOTALL):
             for text in re.findall(_MANIFEST, block):
                 yield from ((file, body) for body in _clusters(text))
+        for block in re.findall(r"```yaml[^\n]*\n(.*?)```", file.read_text(), re.DOTALL):
+            yield from ((file, body) for body in _completed(block))
 
 
 _MANIFEST = re.compile(r"^apiVersion: partisan.*?(?=^[A-Z]+$|^---$|\Z)", re.MULTILINE | re.DOTALL)
+
+
+def _completed(text: str) -> Iterator[Json]:
+    """Manifests around the fields of a spec that a page shows alone."""
+    for body in yaml.safe_load_all(text):
+        if isinstance(body, dict) and body.keys().isdisjoint({"kind", "status"}):
+            whole = manifest("shown", 3, workload=None)
+            whole["spec"] |= body.get("spec", body)
+            yield whole
 
 
 def _clusters(text: str) -> Iterator[Json]:

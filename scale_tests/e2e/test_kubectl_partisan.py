@@ -65,7 +65,7 @@ def error(partisan: Plugin, *words: str) -> tuple[int, str]:
 
 def test_plan_needs_only_the_installation_of_the_page(tmp_path: Path) -> None:
     """In a home of its own, with no other way to the simulator."""
-    (install,) = blocks(ROOT / "docs" / "guides" / "kubectl-plugin.md", "Install")
+    (install,) = blocks(ROOT / "docs" / "guides" / "kubectl-plugin.md", "Install from a checkout")
     programs = tmp_path / "programs"
     programs.mkdir()
     (programs / "kubectl").symlink_to(tool("kubectl"))
