@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,12 @@ STATUS = dict(nodes(SCHEMA["properties"]["status"], "status"))
 
 def test_the_committed_file_is_up_to_date() -> None:
     assert crd.main(["--check", str(COMMITTED)]) == 0
+
+
+def test_kubectl_can_apply_it() -> None:
+    # It stores the object in an annotation; all annotations together have at most 262,144 bytes.
+    stored = json.dumps(crd.custom_resource_definition(), separators=(",", ":"))
+    assert len(stored.encode()) < 250_000
 
 
 def test_an_outdated_file_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
