@@ -166,6 +166,11 @@ dashboards-check: bootstrap ## See a 32-node run with faults in dashboards and a
 readme: bootstrap ## Regenerate the tables of the chart's README from its values and alerts
 	$(PY) -m charts.tools.readme
 
+.PHONY: overlays
+overlays: bootstrap ## Draw the overlays of docs/explanation/overlays.md anew, simulated
+	$(REBAR) compile
+	PYTHONPATH=operator/src $(PY) -m docs.tools.overlays
+
 .PHONY: site
 site: export NO_MKDOCS_2_WARNING = 1
 site: ## Build the site of the documents, build/site, with its links checked

@@ -10,6 +10,7 @@
 -export([new/1]).
 -export([set/2]).
 -export([latency/3]).
+-export([position/2]).
 -export([vanishes/2]).
 -export([cut/2]).
 -export([heal/1]).
@@ -149,6 +150,8 @@ without(Outer, Inner, Maps) ->
 distance({X1, Y1}, {X2, Y2}) ->
     math:sqrt(((X1 - X2) * (X1 - X2) + (Y1 - Y2) * (Y1 - Y2)) / 2).
 
+%% @doc The place of a node on the plane that latencies may follow, each coordinate from 0 to 1.
+-spec position(index(), Seed :: integer()) -> {X :: float(), Y :: float()}.
 position(Index, Seed) ->
     Along = fun(Axis) -> erlang:phash2({Seed, Axis, Index}, 1 bsl 16) / (1 bsl 16) end,
     {Along(x), Along(y)}.
