@@ -181,6 +181,8 @@ def test_the_record_of_the_image() -> None:
     assert recorded(fresh, OLD, NEW) == record(NEW, "Rolling")
     assert recorded(known, OLD, OLD) == record(OLD, "RolledOut")
     assert recorded(known, OLD, NEW) == record(NEW, "Rolling")
+    paused = cluster({"paused": True}, status=with_record(OLD))
+    assert recorded(paused, OLD, NEW) == record(OLD, "RolledOut")
     # The previous leader ended between the change and its status.
     assert recorded(known, NEW, NEW) == record(NEW, "Rolling")
 

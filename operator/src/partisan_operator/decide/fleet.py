@@ -90,11 +90,13 @@ def followed_image(
     others = not running and any(kind == "StatefulSet" for kind, _ in observation.live)
     if cluster.spec.image or others:
         return None
+    if cluster.spec.paused and running:
+        wanted = running
     earlier = cluster.status.default_image
     if earlier is not None and earlier.image == wanted:
         return earlier
     # A record of another image: the operator ended between the change and its status.
-    begun = running not in ("", default) or (bool(running) and earlier is not None)
+    begun = bool(running) and (running != default or earlier is not None)
     rolls = wanted == default and begun
     return DefaultImageStatus(
         image=wanted, rollout=FleetRollout.ROLLING if rolls else FleetRollout.CREATED
