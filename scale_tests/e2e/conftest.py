@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import cast
 
 import pytest
@@ -17,7 +20,7 @@ from scale_tests.cluster.must_gather import must_gather
 from scale_tests.cluster.removal import remove_namespace
 from scale_tests.cluster.subject import Subject
 from scale_tests.host import files
-from scale_tests.host.commands import ROOT
+from scale_tests.host.commands import ROOT, capture
 
 MUST_GATHER = ROOT / "build" / "must-gather"
 
@@ -46,6 +49,10 @@ fill the gaps."""
 
 NewSubject = Callable[..., Subject]
 """Takes a cluster's name and returns the subject, which does not exist yet."""
+
+Plugin = Callable[..., str]
+"""Runs `kubectl partisan` with these words in the file's namespace, `stdin` as its input; returns
+its output."""
 
 
 @dataclass(frozen=True)
@@ -154,6 +161,20 @@ def namespace(request: pytest.FixtureRequest, cluster: Cluster) -> Iterator[str]
 def new_subject(environment: Environment, cluster: Cluster, namespace: str) -> NewSubject:
     """Makes subjects in the file's namespace."""
     return lambda name: Subject(environment, cluster, namespace, name)
+
+
+@pytest.fixture(scope="module")
+def partisan(environment: Environment, namespace: str) -> Plugin:
+    """The plugin of this checkout."""
+    program = [sys.executable, "-m", "partisan_operator.cli.main"]
+    variables = {
+        **environment.variables,
+        "PATH": f"{Path(operator.tool('kubectl')).parent}:{os.environ['PATH']}",
+        "PYTHONPATH": str(ROOT / "operator" / "src"),
+    }
+    return lambda *words, stdin=None: capture(
+        [*program, *words, "-n", namespace], env=variables, stdin=stdin
+    )
 
 
 @pytest.hookimpl(wrapper=True)

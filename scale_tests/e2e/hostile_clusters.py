@@ -255,4 +255,9 @@ WORKLOADS: list[Row] = [
     (custom(arguments=[{"name": "a", "value": True}]), "spec.workload.custom.arguments[0].value"),
     (custom(arguments=[{"name": "a", "value": "x" * 1025}]), "spec.workload.custom.arguments"),
     (custom(arguments=[{"name": "a", "value": 2**70}]), "spec.workload.custom.arguments"),
+    ({"restore": {}}, "exactly one of configMap and secret"),
+    ({"restore": {"configMap": "a", "secret": "b"}}, "exactly one of configMap and secret"),
+    ({"restore": {"configMap": "A_b"}}, "spec.restore.configMap"),
+    ({"restore": {"secret": ""}}, "spec.restore.secret"),
+    ({"workload": None, "restore": {"configMap": "a"}}, "spec.restore"),
 ]

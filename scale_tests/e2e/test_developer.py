@@ -3,39 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from scale_tests.cluster.environment import Environment
 from scale_tests.cluster.kube import Json
-from scale_tests.cluster.operator import tool
 from scale_tests.cluster.subject import Subject, manifest
-from scale_tests.e2e.conftest import NewSubject
-from scale_tests.host.commands import ROOT, CommandError, capture
+from scale_tests.e2e.conftest import NewSubject, Plugin
+from scale_tests.host.commands import CommandError
 
 NODES = 3
-
-Plugin = Callable[..., str]
-"""Runs `kubectl partisan` with these words in the file's namespace, `stdin` as its input; returns
-its output."""
-
-
-@pytest.fixture(scope="module")
-def partisan(environment: Environment, namespace: str) -> Plugin:
-    """The plugin of this checkout."""
-    program = [sys.executable, "-m", "partisan_operator.cli.main"]
-    variables = {
-        **environment.variables,
-        "PATH": f"{Path(tool('kubectl')).parent}:{os.environ['PATH']}",
-        "PYTHONPATH": str(ROOT / "operator" / "src"),
-    }
-    return lambda *words, stdin=None: capture(
-        [*program, *words, "-n", namespace], env=variables, stdin=stdin
-    )
 
 
 @pytest.fixture(scope="module")

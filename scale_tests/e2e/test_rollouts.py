@@ -2,40 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Callable
-from pathlib import Path
-
-import pytest
-
 from scale_tests.cluster.crowding import crowded
-from scale_tests.cluster.environment import Environment
 from scale_tests.cluster.kube import Json
-from scale_tests.cluster.operator import tool
 from scale_tests.cluster.subject import LASTING, Subject, counter, manifest
 from scale_tests.cluster.wait import wait_for
-from scale_tests.e2e.conftest import NewSubject
+from scale_tests.e2e.conftest import NewSubject, Plugin
 from scale_tests.e2e.outcomes import assert_accounted
-from scale_tests.host.commands import ROOT, capture
 
 NODES = 6
 AT_ONCE = 2
 ROLLOUT = {"rollout": {"maxUnavailable": AT_ONCE}}
-
-Plugin = Callable[..., str]
-
-
-@pytest.fixture(scope="module")
-def partisan(environment: Environment, namespace: str) -> Plugin:
-    """Runs the plugin's main with these words in the file's namespace."""
-    program = [sys.executable, "-m", "partisan_operator.cli.main"]
-    variables = {
-        **environment.variables,
-        "PATH": f"{Path(tool('kubectl')).parent}:{os.environ['PATH']}",
-        "PYTHONPATH": str(ROOT / "operator" / "src"),
-    }
-    return lambda *words: capture([*program, *words, "-n", namespace], env=variables)
 
 
 class Replacing:
