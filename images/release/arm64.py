@@ -33,6 +33,8 @@ UNUSED = "opt/partisan/erts-"
 
 def assemble(image: Image, built: PlatformImage) -> PlatformImage:
     """An image for arm64, from the one that was built here. Raises ImageError, ReleaseError."""
+    if built.architecture != "amd64":
+        raise ReleaseError(f"releases are built on amd64, and this machine is {built.architecture}")
     assert isinstance(image.base, Base)
     base = bases.ensure_root_file_system(foreign(image.base)).read_bytes()
     layers = [translated(layer, MACHINE_CODE[image.name]) for layer in built.layers[1:]]

@@ -29,8 +29,8 @@ DEFINITION = "crds/partisanclusters.yaml"
 LEASE_NAMESPACE = "PARTISAN_OPERATOR_LEASE_NAMESPACE"
 
 KEPT = ("Service", "PodDisruptionBudget")
-"""Kinds of the chart's objects that are in the bundle as they are, and those that OLM makes from
-the description of the version: Deployment, rights, ServiceAccount."""
+"""Kinds of the chart's objects that are in the bundle as they are. OLM makes the Deployment, the
+ServiceAccount and its rights from the ClusterServiceVersion."""
 
 LABELS = {
     "mediatype.v1": "registry+v1",

@@ -119,6 +119,11 @@ def test_an_image_is_assembled_on_the_base_of_its_architecture(
     build.check_machine_code("operator", assembled)
 
 
+def test_a_release_is_not_built_on_another_machine() -> None:
+    with pytest.raises(ReleaseError, match="built on amd64, and this machine is riscv64"):
+        arm64.assemble(OPERATOR, image("riscv64"))
+
+
 def test_machine_code_of_another_architecture_is_found() -> None:
     mixed = image("arm64", tar({"usr/bin/x": machine_code(AMD64)}))
     with pytest.raises(ReleaseError, match="operator for arm64: usr/bin/x is for amd64"):
