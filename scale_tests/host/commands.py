@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -43,6 +43,24 @@ def capture(
     if done.returncode != 0:
         raise CommandError(argv, done.returncode, done.stdout + done.stderr)
     return done.stdout
+
+
+def lines(
+    argv: Sequence[str], *, cwd: Path = ROOT, env: Mapping[str, str] | None = None
+) -> Iterator[str]:
+    """Runs `argv`; yields the lines of its standard output. Raises CommandError after the last."""
+    with subprocess.Popen(
+        argv,
+        cwd=cwd,
+        env={**os.environ, **(env or {})},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        yield from process.stdout
+    if process.returncode != 0:
+        raise CommandError(argv, process.returncode, "its output is above")
 
 
 def stream(argv: Sequence[str], *, env: Mapping[str, str] | None = None) -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from scale_tests import otp
-from scale_tests.host.commands import ROOT, CommandError
+from scale_tests.host import commands
+from scale_tests.host.commands import ROOT
 
 VM_ARGS = ROOT / "erlang_node" / "config" / "vm.args"
 START_SCRIPT = ROOT / "erlang_node" / "scripts" / "partisan_node"
@@ -60,18 +60,7 @@ def lines(
         paths = sorted(str(path) for path in (compiled or build()).glob("default/lib/*/ebin"))
         argv = ["erl", *flags.arguments, "-noshell", "-pa", *paths]
         argv += ["-run", module, "main", str(file)]
-        with subprocess.Popen(
-            argv,
-            cwd=directory,
-            env={**os.environ, **dict(flags.environment)},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            text=True,
-        ) as process:
-            assert process.stdout is not None
-            yield from process.stdout
-        if process.returncode != 0:
-            raise CommandError(argv, process.returncode, "its output is above")
+        yield from commands.lines(argv, cwd=Path(directory), env=dict(flags.environment))
 
 
 def term(value: Sequence[str] | str | float | bool) -> str:

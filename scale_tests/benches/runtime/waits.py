@@ -19,7 +19,7 @@ from typing import Any
 from scale_tests import otp
 from scale_tests.benches.runtime import plan
 from scale_tests.cluster.environment import ConfigurationError
-from scale_tests.host.commands import CommandError, relative
+from scale_tests.host.commands import CommandError, lines, relative
 from scale_tests.host.wire import wire
 from scale_tests.measure import versions
 from scale_tests.measure.bench import Session
@@ -153,12 +153,7 @@ def _pings(trace: Path, say: Callable[[str], None]) -> list[Cell]:
 
 def _events(trace: Path) -> Iterator[str]:
     argv = ["perf", "script", "--input", str(trace), "--ns"]
-    argv += ["--fields", "comm,tid,time,event,trace"]
-    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        yield from process.stdout
-    if process.returncode != 0:
-        raise CommandError(argv, process.returncode, "its output is above")
+    return lines([*argv, "--fields", "comm,tid,time,event,trace"])
 
 
 def _table(cells: Sequence[dict[str, Any]], found: Sequence[Explained]) -> Table:

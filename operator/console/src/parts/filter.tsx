@@ -1,4 +1,4 @@
-// The bar above a table: the field that filters its rows, and how many of them are shown.
+// What stands above a table: the field that filters its rows, and how many of them are shown.
 
 import type { ComponentChildren } from "preact";
 import { count } from "../model/figures.ts";
