@@ -166,6 +166,11 @@ dashboards-check: bootstrap ## See a 32-node run with faults in dashboards and a
 readme: bootstrap ## Regenerate the tables of the chart's README from its values and alerts
 	$(PY) -m charts.tools.readme
 
+.PHONY: reference
+reference: bootstrap ## Regenerate the pages of docs/reference that come from the CRD and the plugin's commands
+	PYTHONPATH=operator/src $(PY) -m docs.tools.api
+	PYTHONPATH=operator/src $(PY) -m docs.tools.cli
+
 .PHONY: overlays
 overlays: bootstrap ## Draw the overlays of docs/explanation/overlays.md anew, simulated
 	$(REBAR) compile

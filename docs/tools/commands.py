@@ -33,8 +33,21 @@ from scale_tests.localkube.cli import parser as localkube_parser
 MAKEFILE = ROOT / "Makefile"
 
 OTHERS = {
-    *("base64", "cd", "curl", "docker", "echo", "export", "grep", "kill", "ln", "mkdir"),
-    *("openssl", "pip", "pytest", "rebar3", "sleep", "tar"),
+    *(
+        "base64",
+        "cd",
+        "curl",
+        "docker",
+        "dot",
+        "echo",
+        "export",
+        "grep",
+        "gzip",
+        "kill",
+        "ln",
+        "mkdir",
+    ),
+    *("mkdir", "openssl", "pip", "pytest", "rebar3", "sleep", "tar"),
 }
 """Other programs that pages may use. A new one belongs here once its arguments are thought of."""
 
