@@ -92,15 +92,18 @@ refuse(File, Text) ->
         "spec.restore", [File, Text]).
 
 read(File) ->
+    case beginning(File) of
+        {ok, Bytes} -> Bytes;
+        eof -> <<>>;
+        {error, Reason} -> refuse(File, ["cannot be read: ", file:format_error(Reason)])
+    end.
+
+beginning(File) ->
     case file:open(File, [read, raw, binary]) of
         {ok, Device} ->
             Read = file:read(Device, ?READ_BYTES),
             ok = file:close(Device),
-            read(File, Read);
+            Read;
         {error, _} = Error ->
-            read(File, Error)
+            Error
     end.
-
-read(_File, {ok, Bytes}) -> Bytes;
-read(_File, eof) -> <<>>;
-read(File, {error, Reason}) -> refuse(File, ["cannot be read: ", file:format_error(Reason)]).
