@@ -60,3 +60,10 @@ def test_counts_of_nodes_that_only_the_backup_has_are_accounted_for() -> None:
     ledger, gone = run.advance(*arguments, restored=("ads-0", "ads-9"))
     assert (gone.increments, gone.counted, gone.lost) == (7, 7, 0)
     assert sum(made for _, made in ledger.actors.values()) + gone.increments == 9
+
+
+def test_a_report_with_the_actors_of_many_restores_is_read() -> None:
+    many = {f"ads-0/{number}": 1 for number in range(5000)}
+    part = finished("ads-0", 2, 9, superseded=many).workload
+    assert part is not None
+    assert (part.increments, len(part.superseded)) == (2, 4096)

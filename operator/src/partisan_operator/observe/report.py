@@ -7,15 +7,21 @@ only the figures of its own cluster.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import islice
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 _LIMIT = 2**63 - 1
+_MOST_SUPERSEDED = 4096
 
 
 def _clamped(value: Any) -> Any:
     return min(max(value, 0), _LIMIT) if isinstance(value, int) else value
+
+
+def _bounded(value: Any) -> Any:
+    return dict(islice(value.items(), _MOST_SUPERSEDED)) if isinstance(value, dict) else value
 
 
 Count = Annotated[int, Field(ge=0, le=_LIMIT)]
@@ -89,8 +95,11 @@ class WorkloadReport(_Report):
     converged: bool = False
     started_at: UnixTime | None = None
     finished_at: UnixTime | None = None
-    superseded: Annotated[dict[Name, Count], Field(max_length=4096)] = Field(default_factory=dict)
-    """Entries in the node's replica of actors that a later incarnation of their node replaced."""
+    superseded: Annotated[dict[Name, Count], BeforeValidator(_bounded)] = Field(
+        default_factory=dict
+    )
+    """Entries in the node's replica of actors that a later incarnation of their node replaced. Each
+    restore of a backup adds one for each node, so a surplus is left out, and the report read."""
 
 
 class TlsReport(_Report):
