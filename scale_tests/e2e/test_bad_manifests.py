@@ -197,7 +197,7 @@ _MANIFEST = re.compile(r"^apiVersion: partisan.*?(?=^[A-Z]+$|^---$|\Z)", re.MULT
 
 def _completed(text: str) -> Iterator[Json]:
     """Manifests around the fields of a spec that a page shows alone."""
-    for body in yaml.safe_load_all(text):
+    for body in yaml.safe_load_all(text.replace("REGISTRY", "registry.example")):
         if isinstance(body, dict) and body.keys().isdisjoint({"kind", "status"}):
             whole = manifest("shown", 3, workload=None)
             whole["spec"] |= body.get("spec", body)
