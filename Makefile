@@ -167,9 +167,10 @@ readme: bootstrap ## Regenerate the tables of the chart's README from its values
 	$(PY) -m charts.tools.readme
 
 .PHONY: reference
-reference: bootstrap ## Regenerate the pages of docs/reference that come from the CRD and the plugin's commands
+reference: bootstrap ## Regenerate the pages of docs/reference from the CRD, the plugin's commands and the runtime's modules
 	PYTHONPATH=operator/src $(PY) -m docs.tools.api
 	PYTHONPATH=operator/src $(PY) -m docs.tools.cli
+	$(PY) -m docs.tools.runtime
 
 .PHONY: overlays
 overlays: bootstrap ## Draw the overlays of docs/explanation/overlays.md anew, simulated
