@@ -9,13 +9,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from scale_tests.host.wire import Host, Wire
 from scale_tests.measure import emulator
 from scale_tests.measure.emulator import Flags, release, term
-
-Cell = dict[str, Any]
+from scale_tests.measure.spread import Cell
 
 Setting = str | int | bool
 """A value of a cell: a string is an Erlang atom."""

@@ -28,6 +28,16 @@ def tabulated(
     )
 
 
+def transposed(
+    figures: Mapping[str, Callable[[Row], str]],
+    rows: Mapping[str, Row],
+    caption: str = "",
+) -> Table:
+    """A table with a column for each row, by its title, and a line for each figure."""
+    lines = [[name, *map(text, rows.values())] for name, text in figures.items() if rows]
+    return Table(head=["", *rows], rows=lines, caption=caption)
+
+
 def terminal_table(title: str, table: Table) -> rich.Table:
     """A table of a page for the terminal: the first column is text, figures are aligned right."""
     shown = rich.Table(

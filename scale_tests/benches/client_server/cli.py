@@ -17,10 +17,10 @@ from dataclasses import asdict
 from typing import Any
 
 from scale_tests.benches.client_server import pictures, report
-from scale_tests.benches.client_server.experiment import INCREMENTS, Cell, Run, measure
+from scale_tests.benches.client_server.experiment import INCREMENTS, Run, measure
 from scale_tests.cluster.fleet import build_release
 from scale_tests.measure import versions
-from scale_tests.measure.bench import Bench, Session, option
+from scale_tests.measure.bench import Bench, Cell, Session, option
 
 SETTINGS = {
     "CLIENTS": (1024, 128),

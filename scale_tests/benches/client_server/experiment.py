@@ -8,13 +8,13 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from scale_tests.benches.client_server.quota import quota
 from scale_tests.cluster.fleet import Fleet, Plan, fleet, name
 from scale_tests.cluster.wait import StallClock, wait_for
 from scale_tests.host import procfs
 from scale_tests.host.units import MIB
+from scale_tests.measure.spread import Cell
 
 INCREMENT_MS, PROPAGATION_MS, INCREMENTS = 10_000, 5_000, 180
 """The published intervals, and how often a node counts."""
@@ -32,8 +32,6 @@ NO_BOUNDS = (
     " -lasp newest_only false"
 )
 """Emulator flags that remove the bounds of a node."""
-
-Cell = dict[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,9 +140,9 @@ def _wait_joined(nodes: Fleet, some: range) -> None:
     )
 
 
-def _watch(nodes: Fleet, run: Run, say: Callable[[str], None]) -> tuple[list[dict[str, Any]], str]:
+def _watch(nodes: Fleet, run: Run, say: Callable[[str], None]) -> tuple[list[Cell], str]:
     """The servers second by second, and how it ended: finished, collapsed, killed, or stalled."""
-    samples: list[dict[str, Any]] = []
+    samples: list[Cell] = []
     clock = StallClock()
     began = time.monotonic()
     while True:
@@ -176,7 +174,7 @@ def _watch(nodes: Fleet, run: Run, say: Callable[[str], None]) -> tuple[list[dic
         time.sleep(_SAMPLE_SECONDS)
 
 
-def _sample(nodes: Fleet, run: Run, second: float) -> dict[str, Any]:
+def _sample(nodes: Fleet, run: Run, second: float) -> Cell:
     """The largest server's memory, and the answers of servers and some clients."""
     servers = range(run.servers)
     memory = max(procfs.memory(nodes.processes[index].pid)["Pss"] for index in servers)

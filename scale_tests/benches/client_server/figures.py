@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from statistics import median
 
-from scale_tests.benches.client_server.experiment import Cell, Run
+from scale_tests.benches.client_server.experiment import Run
+from scale_tests.measure.spread import Cell
 
 
 def run_of(cell: Cell) -> Run:

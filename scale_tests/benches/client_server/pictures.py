@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from scale_tests.benches.client_server.experiment import Cell, Run
+from scale_tests.benches.client_server.experiment import Run
 from scale_tests.benches.client_server.figures import lasted, peak, run_of
 from scale_tests.host.documents import data_of
 from scale_tests.measure import drawing, page
@@ -22,6 +22,7 @@ from scale_tests.measure.drawing import (
     legend_below,
     panels,
 )
+from scale_tests.measure.spread import Cell
 
 _TEXT = data_of(__file__)
 

@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from scale_tests.benches.client_server import experiment, figures
-from scale_tests.benches.client_server.experiment import Cell, Run
+from scale_tests.benches.client_server.experiment import Run
 from scale_tests.benches.client_server.figures import growth, peak, run_of
 from scale_tests.host.documents import data_of
 from scale_tests.host.units import GIB
 from scale_tests.measure.checks import Check, at_least, at_most
 from scale_tests.measure.page import Table
+from scale_tests.measure.spread import Cell
 from scale_tests.measure.tables import tabulated
 
 MOST_GROWTH = 1.25

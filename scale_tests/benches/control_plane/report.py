@@ -9,9 +9,9 @@ from matplotlib.figure import Figure
 
 from scale_tests.measure.checks import Check, at_most
 from scale_tests.measure.drawing import BLUE, GREY, ORANGE, VERMILION, Picture, panels
-from scale_tests.measure.kwok.experiment import Cell, peak_mib, scenario_of
+from scale_tests.measure.kwok.experiment import peak_mib, scenario_of
 from scale_tests.measure.page import Table
-from scale_tests.measure.spread import having
+from scale_tests.measure.spread import Cell, having
 from scale_tests.measure.tables import tabulated
 
 MOST_BEYOND_LIMITS = 1.1

@@ -8,13 +8,13 @@ kept in DIRECTORY/cells and not measured again; remove the file to do so.
 from __future__ import annotations
 
 from scale_tests.benches.deletion import measure, plan, report
-from scale_tests.benches.deletion.measure import NAMESPACE, Cell
+from scale_tests.benches.deletion.measure import NAMESPACE
 from scale_tests.benches.deletion.plan import Point
 from scale_tests.cluster import operator
 from scale_tests.cluster.kube import Cluster
 from scale_tests.cluster.removal import remove_namespace
 from scale_tests.measure import versions
-from scale_tests.measure.bench import Bench, Session, listed, option
+from scale_tests.measure.bench import Bench, Cell, Session, listed, option
 
 OPTIONS = (
     option("--sizes", type=lambda text: [int(n) for n in listed(text)], default=()),

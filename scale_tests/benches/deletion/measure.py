@@ -18,6 +18,7 @@ from scale_tests.cluster.partisan import cluster_status
 from scale_tests.cluster.removal import renew_namespace
 from scale_tests.cluster.wait import StallClock, StalledError, repeating, wait_for
 from scale_tests.host import procfs
+from scale_tests.measure.spread import Cell
 
 NAMESPACE = "bench-deletion"
 FORMATION_STALL_SECONDS = 600.0
@@ -27,8 +28,6 @@ SETTLE_SECONDS = 10.0
 
 _PROBE_SECONDS = 0.25
 _POLL_SECONDS = 1.0
-
-Cell = dict[str, Any]
 
 
 @dataclass

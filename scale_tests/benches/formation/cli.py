@@ -9,10 +9,10 @@ from __future__ import annotations
 from functools import partial
 
 from scale_tests.benches.formation import experiments, report
-from scale_tests.benches.formation.experiments import Cell, Lab
+from scale_tests.benches.formation.experiments import Lab
 from scale_tests.cluster.fleet import build_release
 from scale_tests.measure import drawing, versions
-from scale_tests.measure.bench import Bench, Session, names_of
+from scale_tests.measure.bench import Bench, Cell, Session, names_of
 
 EXPERIMENTS = ("formation", "mesh", "lanes", "failures")
 

@@ -9,14 +9,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from scale_tests.cluster.fleet import Fleet, Plan, fleet, name
 from scale_tests.cluster.views import Views, components, links, one_sided
 from scale_tests.cluster.wait import StalledError
 from scale_tests.host.commands import capture
-
-Cell = dict[str, Any]
+from scale_tests.measure.spread import Cell
 
 STALL_SECONDS = 60.0
 _FAILURE_NODES = 8

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
-from scale_tests.benches.formation.experiments import Cell
 from scale_tests.measure.checks import Check, at_most, every
 from scale_tests.measure.drawing import BLUE, GREY, VERMILION, Picture
 from scale_tests.measure.page import Table
-from scale_tests.measure.spread import Spread, having
+from scale_tests.measure.spread import Cell, Spread, having
 
 LANES_SECONDS = 1.0
 FROZEN_SECONDS = 15.0

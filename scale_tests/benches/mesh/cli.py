@@ -12,10 +12,10 @@ from functools import partial
 
 from scale_tests import otp
 from scale_tests.benches.mesh import report, systems
-from scale_tests.benches.mesh.systems import SYSTEMS, Cell, System
+from scale_tests.benches.mesh.systems import SYSTEMS, System
 from scale_tests.cluster.fleet import build_release
 from scale_tests.measure import drawing, versions
-from scale_tests.measure.bench import Bench, Session, names_of, option
+from scale_tests.measure.bench import Bench, Cell, Session, names_of, option
 
 SIZES, QUICK_SIZES = (512, 1024), (8, 16)
 NAMES = [system.slug for system in SYSTEMS]

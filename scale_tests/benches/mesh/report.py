@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
-from scale_tests.benches.mesh.systems import Cell
 from scale_tests.measure.checks import Check
 from scale_tests.measure.drawing import Picture, panels
 from scale_tests.measure.page import Table
+from scale_tests.measure.spread import Cell
 
 TIMES = 10
 """The claim: an order of magnitude more nodes."""

@@ -7,15 +7,13 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from scale_tests.cluster.fleet import Fleet, FleetError, Plan, address, fleet, hints, name
 from scale_tests.cluster.views import Views, components, links, one_sided
 from scale_tests.cluster.wait import StalledError
 from scale_tests.host import procfs
 from scale_tests.measure import emulator
-
-Cell = dict[str, Any]
+from scale_tests.measure.spread import Cell
 
 TICKS = 3
 STALL_SECONDS = 60.0

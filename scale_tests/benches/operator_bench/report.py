@@ -11,8 +11,10 @@ from matplotlib.figure import Figure
 
 from scale_tests.measure.checks import Check, at_most, below, equal
 from scale_tests.measure.drawing import BLUE, VERMILION, Picture
-from scale_tests.measure.kwok.experiment import Cell, peak_mib, scenario_of
+from scale_tests.measure.kwok.experiment import peak_mib, scenario_of
 from scale_tests.measure.page import Table
+from scale_tests.measure.spread import Cell
+from scale_tests.measure.tables import transposed
 
 MOST_MEMORY_MIB = 250
 MOST_RECONCILE_SECONDS = 1.0
@@ -80,11 +82,8 @@ def tables(cells: Sequence[Cell]) -> dict[str, Table]:
         }
     figures["at rest: lists of a kind per cluster and resync"] = lambda c: str(most_lists(c))
     figures["storm: reconciles at most"] = lambda cell: str(cell["storm_bound"])
-    table = Table(
-        head=["", *(scenario_of(cell).title for cell in cells)],
-        rows=[[name, *map(figure, cells)] for name, figure in figures.items()],
-        caption="No pod runs: a stand-in answers for it.",
-    )
+    by_title = {scenario_of(cell).title: cell for cell in cells}
+    table = transposed(figures, by_title, "No pod runs: a stand-in answers for it.")
     return {"The operator with simulated pods (KWOK)": table}
 
 

@@ -11,9 +11,8 @@ from scale_tests.host.documents import data_of
 from scale_tests.measure import spread
 from scale_tests.measure.checks import Check, at_least
 from scale_tests.measure.page import Table
-from scale_tests.measure.spread import KB, Spread, having, medians, payload, short
+from scale_tests.measure.spread import KB, Cell, Spread, having, medians, payload, short
 
-Cell = dict[str, Any]
 Point = tuple[Any, ...]
 
 POINT = (

@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
 
 from scale_tests import otp
 from scale_tests.benches.runtime import footprint, memory, pictures, report, waits
@@ -21,9 +20,8 @@ from scale_tests.host import procfs
 from scale_tests.host.wire import Wire, WireError, congestion_controls, wire
 from scale_tests.measure import drawing, versions
 from scale_tests.measure.bench import Bench, Session, names_of
+from scale_tests.measure.spread import Cell
 from scale_tests.measure.systems import Job
-
-Cell = dict[str, Any]
 
 _SETTLED = 0.75
 """The share of the free memory that is touched before the measurements."""

@@ -16,14 +16,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 from scale_tests.cluster.fleet import Plan, build_release, end, fleet
 from scale_tests.cluster.views import components
 from scale_tests.host.units import MIB
 from scale_tests.measure.emulator import STOCK, Flags, release
-
-Cell = dict[str, Any]
+from scale_tests.measure.spread import Cell
 
 ONE_SCHEDULER = "+S 1:1"
 """The arguments with which the operator starts a node that requests less than two CPUs."""

@@ -12,6 +12,7 @@ from scale_tests.host.documents import data_of
 from scale_tests.measure.checks import Check, at_least, equal
 from scale_tests.measure.figure import Cell, grouped
 from scale_tests.measure.page import Table
+from scale_tests.measure.tables import transposed
 
 EXPERIMENT, COMPARED = "scale_curves", "overlays"
 
@@ -49,12 +50,8 @@ def checks(measured: Sequence[Row]) -> list[Check]:
 
 def table(measured: Sequence[Row]) -> Table:
     """A column for each size, a line for each figure."""
-    return Table(
-        head=["", *(f"{row['nodes']:,} nodes" for row in measured)],
-        rows=[
-            [name, *(form.format_map(row) for row in measured)] for name, form in FIGURES.items()
-        ],
-    )
+    forms = {name: form.format_map for name, form in FIGURES.items()}
+    return transposed(forms, {f"{row['nodes']:,} nodes": row for row in measured})
 
 
 def comparison(figures: Iterable[Cell]) -> Table:

@@ -13,10 +13,10 @@ from pathlib import Path
 
 from scale_tests import otp
 from scale_tests.benches.verify import pages, plan, report, runner
-from scale_tests.benches.verify.runner import Cell, Emulator
+from scale_tests.benches.verify.runner import Emulator
 from scale_tests.host.commands import ROOT
 from scale_tests.measure import versions
-from scale_tests.measure.bench import Bench, Session, option
+from scale_tests.measure.bench import Bench, Cell, Session, option
 
 TESTS = otp.RUNTIME / "apps" / "verify" / "test"
 PUBLISHED = ROOT / "docs" / "results" / "verify"

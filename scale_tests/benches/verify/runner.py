@@ -16,6 +16,7 @@ from images.builder.catalogue import IMAGE_OTP
 from scale_tests import otp
 from scale_tests.benches.verify.plan import Job
 from scale_tests.host.commands import ROOT, CommandError, capture
+from scale_tests.measure.spread import Cell
 
 SCRIPT = otp.RUNTIME / "scripts" / "partisan_verify"
 
@@ -23,8 +24,6 @@ OPERATOR = ROOT / "operator"
 
 VIOLATED = 1
 """The exit status of a search that has found something."""
-
-Cell = dict[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from scale_tests.cluster.kwok import audit, clusters, startup
 from scale_tests.cluster.kwok.audit import Request
@@ -23,14 +22,13 @@ from scale_tests.cluster.kwok.phases import Mark, mark, phase, sampling, writes_
 from scale_tests.cluster.kwok.stand_in import stand_in
 from scale_tests.cluster.wait import StallClock
 from scale_tests.host.units import MIB
+from scale_tests.measure.spread import Cell
 
 CHANGES = 1000
 """Changes of pods in a storm."""
 
 _CALM_SECONDS = 20.0
 _CALM_WITHIN = 300.0
-
-Cell = dict[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)

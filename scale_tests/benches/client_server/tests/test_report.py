@@ -13,9 +13,9 @@ import pytest
 
 from scale_tests.benches.client_server import figures, report
 from scale_tests.benches.client_server.cli import BENCH, circumstances, plan
-from scale_tests.benches.client_server.experiment import NO_BOUNDS, Cell, Run
+from scale_tests.benches.client_server.experiment import NO_BOUNDS, Run
 from scale_tests.measure import document
-from scale_tests.measure.bench import Session
+from scale_tests.measure.bench import Cell, Session
 
 
 def cell(memory: Sequence[float], *, bounded: bool = True, servers: int = 1) -> Cell:

@@ -13,7 +13,8 @@ from scale_tests.benches.control_plane import report
 from scale_tests.benches.control_plane.cli import plan
 from scale_tests.cluster.kwok.startup import Startup
 from scale_tests.measure.drawing import draw
-from scale_tests.measure.kwok.experiment import Cell, Scenario
+from scale_tests.measure.kwok.experiment import Scenario
+from scale_tests.measure.spread import Cell
 
 STARTUP = Startup(
     pods=100, p50_seconds=0.2, p99_seconds=1.5, creator_requests=230, allowed_seconds=10.0

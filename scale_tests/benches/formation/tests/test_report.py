@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from scale_tests.benches.formation import report
-from scale_tests.benches.formation.experiments import Cell
 from scale_tests.cluster.fleet import Plan
 from scale_tests.measure.drawing import draw
+from scale_tests.measure.spread import Cell
 
 
 def mesh(nodes: int, cpu_seconds: float, *, whole: bool = True) -> Cell:

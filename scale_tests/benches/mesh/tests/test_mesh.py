@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from scale_tests.benches.mesh import cli, report
-from scale_tests.benches.mesh.systems import SYSTEMS, Best, Cell, command, next_size, remaining
+from scale_tests.benches.mesh.systems import SYSTEMS, Best, command, next_size, remaining
+from scale_tests.measure.spread import Cell
 
 MESH, LOWER = SYSTEMS[0], SYSTEMS[1]
 

@@ -14,7 +14,8 @@ from scale_tests.benches.operator_bench.cli import plan
 from scale_tests.cluster.kwok.clusters import states
 from scale_tests.cluster.kwok.phases import Phase
 from scale_tests.measure.drawing import draw
-from scale_tests.measure.kwok.experiment import CHANGES, Cell, Scenario, storm_bound
+from scale_tests.measure.kwok.experiment import CHANGES, Scenario, storm_bound
+from scale_tests.measure.spread import Cell
 
 SCENARIO = Scenario(clusters=2, pods=50, rest_seconds=75.0, storm_pods=100)
 PHASE = Phase(
