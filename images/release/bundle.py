@@ -16,6 +16,7 @@ import yaml
 from images.release import archive, chart, oci
 from images.release.bundle_rules import check
 from images.release.plan import Plan
+from images.release.version import ReleaseError
 from scale_tests.cluster.operator import RELEASE
 from scale_tests.host.commands import ROOT
 from scale_tests.host.documents import data_of
@@ -26,11 +27,11 @@ ICON = ROOT / "docs" / "pictures" / "architecture-light.svg"
 EXAMPLE = ROOT / "examples" / "cluster.yaml"
 DEFINITION = "crds/partisanclusters.yaml"
 
-LEASE_NAMESPACE = "PARTISAN_OPERATOR_LEASE_NAMESPACE"
-
 KEPT = ("Service", "PodDisruptionBudget")
-"""Kinds of the chart's objects that are in the bundle as they are. OLM makes the Deployment, the
-ServiceAccount and its rights from the ClusterServiceVersion."""
+"""Kinds of the chart's objects that are in the bundle as they are."""
+
+DESCRIBED = ("ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Deployment")
+"""Kinds that OLM makes from the ClusterServiceVersion."""
 
 LABELS = {
     "mediatype.v1": "registry+v1",
@@ -48,19 +49,28 @@ def labels() -> dict[str, str]:
     return {f"{_PREFIX}{name}": value for name, value in LABELS.items()}
 
 
+def rendered(plan: Plan) -> list[Json]:
+    """The chart's objects, without rights of users, which OLM grants itself. Raises CommandError."""
+    return chart.rendered(plan, "rbac.aggregateToUserRoles=false")
+
+
 def documents(plan: Plan, objects: Iterable[Json]) -> dict[str, Json]:
-    """The documents of the bundle by their paths, from the chart's rendered objects."""
-    rendered = [chart.without_helm(item) for item in objects]
+    """The documents of the bundle by their paths, from the chart's rendered objects.
+
+    Raises ReleaseError: one of them is of a kind that is not expected.
+    """
+    plain = [chart.without_helm(item) for item in objects]
     definition = yaml.safe_load((ROOT / DEFINITION).read_text())
+    known = {*KEPT, *DESCRIBED, definition["kind"]}
+    if unknown := {item["kind"] for item in plain} - known:
+        raise ReleaseError(f"the bundle has no place for the chart's {', '.join(sorted(unknown))}")
     manifests = {
         f"manifests/{item['metadata']['name']}.{item['kind'].lower()}.yaml": _placeless(item)
-        for item in rendered
+        for item in plain
         if item["kind"] in KEPT
     }
     return {
-        f"manifests/{RELEASE}.clusterserviceversion.yaml": service_version(
-            plan, rendered, definition
-        ),
+        f"manifests/{RELEASE}.clusterserviceversion.yaml": service_version(plan, plain, definition),
         f"manifests/{definition['metadata']['name']}.crd.yaml": definition,
         **manifests,
         "metadata/annotations.yaml": {"annotations": labels()},
@@ -104,19 +114,13 @@ def service_version(plan: Plan, objects: list[Json], definition: Json) -> Json:
                         {
                             "name": RELEASE,
                             "label": deployment["metadata"].get("labels", {}),
-                            "spec": _in_own_namespace(deployment["spec"]),
+                            "spec": deployment["spec"],
                         }
                     ],
                     "clusterPermissions": [
                         {
                             "serviceAccountName": account,
                             "rules": _only(objects, "ClusterRole", RELEASE)["rules"],
-                        }
-                    ],
-                    "permissions": [
-                        {
-                            "serviceAccountName": account,
-                            "rules": _only(objects, "Role", f"{RELEASE}-lease")["rules"],
                         }
                     ],
                 },
@@ -130,7 +134,7 @@ def service_version(plan: Plan, objects: list[Json], definition: Json) -> Json:
 
 def build(plan: Plan) -> None:
     """Writes the bundle as a directory and as an image. Raises CommandError, ReleaseError."""
-    found = documents(plan, chart.rendered(plan, "rbac.aggregateToUserRoles=false"))
+    found = documents(plan, rendered(plan))
     check(found)
     files = {
         path: yaml.safe_dump(document, sort_keys=False, width=100).encode()
@@ -158,19 +162,6 @@ def _owned(definition: Json, described: Json) -> Iterable[Json]:
                 "version": version["name"],
                 **described,
             }
-
-
-def _in_own_namespace(spec: Json) -> Json:
-    """The Deployment's spec, with the Lease in the operator's namespace: OLM grants no other."""
-    template = spec["template"]
-    (container,) = template["spec"]["containers"]
-    own: Json = {"fieldRef": {"fieldPath": "metadata.namespace"}}
-    env = [
-        {"name": LEASE_NAMESPACE, "valueFrom": own} if each["name"] == LEASE_NAMESPACE else each
-        for each in container["env"]
-    ]
-    pod = {**template["spec"], "containers": [{**container, "env": env}]}
-    return {**spec, "template": {**template, "spec": pod}}
 
 
 def _placeless(item: Json) -> Json:

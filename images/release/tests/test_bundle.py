@@ -11,6 +11,7 @@ import pytest
 from images.release import bundle, bundle_rules
 from images.release.plan import Plan
 from images.release.version import ReleaseError
+from scale_tests.cluster.operator import tool
 
 Json = dict[str, Any]
 
@@ -23,7 +24,7 @@ CONTAINER = {
     "name": "operator",
     "image": PLAN.image("operator"),
     "resources": {"requests": {"cpu": "50m"}},
-    "env": [{"name": bundle.LEASE_NAMESPACE, "value": "kube-system"}, {"name": "A", "value": "b"}],
+    "env": [{"name": "A", "value": "b"}],
 }
 
 
@@ -34,7 +35,6 @@ def item(kind: str, name: str, **further: object) -> Json:
 RENDERED = [
     item("ServiceAccount", "partisan-operator"),
     item("ClusterRole", "partisan-operator", rules=[{"verbs": ["get"]}]),
-    item("Role", "partisan-operator-lease", rules=[{"verbs": ["update"]}]),
     item("Service", "partisan-operator-metrics", spec={}),
     item(
         "Deployment",
@@ -78,11 +78,20 @@ def test_olm_gives_the_operator_the_charts_pod_and_rights(documents: dict[str, J
     }
     (deployment,) = install["deployments"]
     (container,) = deployment["spec"]["template"]["spec"]["containers"]
-    own = {"fieldRef": {"fieldPath": "metadata.namespace"}}
-    assert container == {
-        **CONTAINER,
-        "env": [{"name": bundle.LEASE_NAMESPACE, "valueFrom": own}, {"name": "A", "value": "b"}],
-    }
+    assert container == CONTAINER
+
+
+def test_the_charts_objects_are_those_that_the_bundle_expects() -> None:
+    try:
+        tool("helm")
+    except FileNotFoundError:
+        pytest.skip("needs helm: make cluster")
+    bundle_rules.check(bundle.documents(PLAN, bundle.rendered(PLAN)))
+
+
+def test_an_object_that_the_bundle_does_not_expect_is_reported() -> None:
+    with pytest.raises(ReleaseError, match="no place for the chart's Role"):
+        bundle.documents(PLAN, [*RENDERED, item("Role", "x")])
 
 
 def change(path: str, *keys: str | int, to: object = None) -> Callable[[dict[str, Json]], None]:
@@ -151,7 +160,6 @@ def test_mistakes_are_named(
 
 
 def test_rights_for_the_operators_account_are_needed(documents: dict[str, Json]) -> None:
-    spec = documents[VERSION]["spec"]["install"]["spec"]
-    spec["clusterPermissions"] = spec["permissions"] = []
+    documents[VERSION]["spec"]["install"]["spec"]["clusterPermissions"] = []
     with pytest.raises(ReleaseError, match="its ServiceAccount has no permissions"):
         bundle_rules.check(documents)
