@@ -50,7 +50,7 @@ def labels() -> dict[str, str]:
 
 
 def rendered(plan: Plan) -> list[Json]:
-    """The chart's objects, without rights of users, which OLM grants itself. Raises CommandError."""
+    """The chart's objects but the rights of users, which OLM grants itself. Raises CommandError."""
     return chart.rendered(plan, "rbac.aggregateToUserRoles=false")
 
 
