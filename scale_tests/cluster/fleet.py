@@ -179,19 +179,16 @@ class Fleet:
         Retried while the node does not answer: it is idempotent. Raises FleetError: the node
         refuses; StalledError: it does not answer.
         """
-        wait_for(
-            f"{name(index)} to start the run",
-            lambda: self._start_run(index),
-            lambda status: status == HTTPStatus.ACCEPTED,
-        )
-
-    def _start_run(self, index: int) -> int | None:
-        """The status of its answer, if it has given one."""
         token = (self.directory / "token").read_text()
-        status, body = _request(index, "POST", "/workload/start", self.plan.run, token)
-        if status is not None and 400 <= status < 500:
-            raise FleetError(f"{name(index)}: {status} {body}")
-        return status
+
+        def start() -> int | None:
+            status, body = _request(index, "POST", "/workload/start", self.plan.run, token)
+            if status is not None and 400 <= status < 500:
+                raise FleetError(f"{name(index)}: {status} {body}")
+            return status
+
+        what = f"{name(index)} to start the run"
+        wait_for(what, start, lambda status: status == HTTPStatus.ACCEPTED)
 
     def cpu_seconds(self) -> float:
         """The processor time of all nodes since their start."""

@@ -43,19 +43,10 @@ class Footprint:
 
 def footprints(namespace: str) -> list[Footprint]:
     """The Erlang machines of all pods of a namespace. Needs to be root."""
-    found = (_footprint(pod, pid) for pod, pid in sorted(processes(namespace).items()))
-    return [footprint for footprint in found if footprint is not None]
-
-
-def _footprint(pod: str, pid: int) -> Footprint | None:
-    try:
-        memory = procfs.memory(pid)
-        cpu_seconds = procfs.cpu_seconds(pid)
-    except procfs.ENDED:
-        return None  # It has ended in between.
-    return Footprint(
-        pod=pod,
-        pss=memory["Pss"],
-        private=memory["Private_Clean"] + memory["Private_Dirty"],
-        cpu_seconds=cpu_seconds,
-    )
+    found = []
+    for pod, pid in sorted(processes(namespace).items()):
+        with suppress(*procfs.ENDED):
+            memory, cpu = procfs.memory(pid), procfs.cpu_seconds(pid)
+            private = memory["Private_Clean"] + memory["Private_Dirty"]
+            found.append(Footprint(pod=pod, pss=memory["Pss"], private=private, cpu_seconds=cpu))
+    return found

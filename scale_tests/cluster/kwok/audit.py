@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import urllib.parse
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -58,11 +58,6 @@ def of_clusters(found: Iterable[Request], user: str) -> list[Request]:
 def between(found: Iterable[Request], start: float, end: float) -> list[Request]:
     """The requests that were answered from `start` on, before `end`."""
     return [entry for entry in found if start <= entry.at < end]
-
-
-def by_verb(found: Iterable[Request]) -> dict[str, int]:
-    """The number of requests of each verb."""
-    return dict(sorted(Counter(entry.verb for entry in found).items()))
 
 
 def most_lists(found: Iterable[Request], seconds: float) -> dict[str, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -84,7 +85,7 @@ def phase(start: Mark, end: Mark, found: Sequence[Request]) -> Phase:
         reconciles=round(grown(f"{RECONCILE}_count")),
         reconcile_p50=_finite(quantile(0.5, start.page, end.page, RECONCILE)),
         reconcile_p99=_finite(quantile(0.99, start.page, end.page, RECONCILE)),
-        calls=audit.by_verb(mine),
+        calls=dict(sorted(Counter(entry.verb for entry in mine).items())),
         writes=sum(entry.writes for entry in mine),
         most_lists=audit.most_lists(mine, RESYNC_SECONDS - _LATE),
     )
