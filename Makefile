@@ -170,6 +170,7 @@ readme: bootstrap ## Regenerate the tables of the chart's README from its values
 reference: bootstrap ## Regenerate the pages of docs/reference from the CRD, the plugin's commands and the runtime's modules
 	PYTHONPATH=operator/src $(PY) -m docs.tools.api
 	PYTHONPATH=operator/src $(PY) -m docs.tools.cli
+	PYTHONPATH=operator/src $(PY) -m docs.tools.metrics
 	$(PY) -m docs.tools.runtime
 
 .PHONY: overlays

@@ -19,9 +19,9 @@ from partisan_operator.models.clock import parse, seconds_between
 from partisan_operator.models.overlay import OverlayKind
 from partisan_operator.models.quantities import milliseconds
 
-_LABELS = ("namespace", "partisan_cluster")
-_PREFIX = "partisan_operator_cluster_"
-_HELP = {
+LABELS = ("namespace", "partisan_cluster")
+PREFIX = "partisan_operator_cluster_"
+HELP = {
     "nodes_wanted": "Nodes that the spec asks for.",
     "nodes_ready": "Pods that are ready.",
     "nodes_joined": "Nodes that report that they have joined the overlay.",
@@ -100,16 +100,16 @@ class ClusterMetrics(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """Return all families, for the exporter."""
-        for name, text in _HELP.items():
-            family = GaugeMetricFamily(_PREFIX + name, text, labels=_LABELS)
+        for name, text in HELP.items():
+            family = GaugeMetricFamily(PREFIX + name, text, labels=LABELS)
             for key, entry in self._snapshots.items():
                 if name in entry.values:
                     family.add_metric(key, entry.values[name])
             yield family
         info = GaugeMetricFamily(
-            _PREFIX + "overlay_info",
+            PREFIX + "overlay_info",
             "1, with the overlay that the spec asks for.",
-            labels=(*_LABELS, "overlay"),
+            labels=(*LABELS, "overlay"),
         )
         for key, entry in self._snapshots.items():
             info.add_metric((*key, entry.overlay), 1.0)
