@@ -84,6 +84,12 @@ def test_every_link_and_picture_of_a_document_is_there(document: Path) -> None:
     assert [t for t in targets(document) if not leads_somewhere(document, t)] == []
 
 
+@pytest.mark.parametrize("document", DOCUMENTS, ids=str)
+def test_every_row_is_in_a_table(document: Path) -> None:
+    texts = (token.content for token in tokens(document) if token.type == "inline")
+    assert [text for text in texts if text.startswith("| ")] == []
+
+
 def test_headings_have_the_anchors_that_they_are_linked_by() -> None:
     assert "pod-operator---node" in anchors(Path("docs/contributing/interfaces.md"))
 
