@@ -6,6 +6,7 @@ repository from its root, except for *places*, which are paths in the site.
 
 from __future__ import annotations
 
+import html
 import posixpath
 import re
 from collections.abc import Callable, Iterator
@@ -34,6 +35,7 @@ _PICTURE = re.compile(
     r'<img src="(?P<light>[^"]+)"(?P<rest>[^>]*)>\s*</picture>'
 )
 _ITEM = re.compile(r"(?P<marker>(?:[-*]|\d+\.) +)\S")
+_PIPES = re.compile(r"`([^`\n]*\\\|[^`\n]*)`")
 _TITLE = re.compile(r"\[(?P<text>[^]]+)\]\((?P<target>[^)]+)\)")
 
 
@@ -93,7 +95,13 @@ def _prose(text: str, path: str, is_directory: Callable[[str], bool]) -> str:
         goal = resolved(found["target"], path)
         return found["text"] if goal and is_directory(goal) else found[0]
 
-    return _LINK.sub(moved, _TITLE.sub(without_directory, _PICTURE.sub(by_colours, text)))
+    text = _PIPES.sub(_with_pipes, _PICTURE.sub(by_colours, text))
+    return _LINK.sub(moved, _TITLE.sub(without_directory, text))
+
+
+def _with_pipes(found: re.Match[str]) -> str:
+    """Code in a table, of which Python-Markdown would show the backslashes before pipes."""
+    return f"<code>{html.escape(found[1]).replace(chr(92) + '|', '&#124;')}</code>"
 
 
 def deepened(text: str) -> str:

@@ -54,6 +54,10 @@ def test_the_status_of_commands_is_hidden() -> None:
     assert moved("```sh exit=1\nfalse\n```", "README.md") == "```sh\nfalse\n```"
 
 
+def test_pipes_in_code_of_a_table_have_no_backslash() -> None:
+    assert moved("| `a` | `b -> \\|c` |", "README.md") == ("| `a` | <code>b -&gt; &#124;c</code> |")
+
+
 def test_what_is_in_a_list_is_indented_by_four() -> None:
     assert deepened("A:\n- b\n  c\n\n  ```sh\n  d\n    e\n  ```\n\nf\n  g\n") == (
         "A:\n\n- b\n    c\n\n    ```sh\n    d\n      e\n    ```\n\nf\n  g\n"
