@@ -167,11 +167,12 @@ readme: bootstrap ## Regenerate the tables of the chart's README from its values
 	$(PY) -m charts.tools.readme
 
 .PHONY: reference
-reference: bootstrap ## Regenerate the pages of docs/reference from the CRD, the plugin's commands and the runtime's modules
+reference: bootstrap ## Regenerate the pages of docs/reference and a picture from the CRD, the modules and the results
 	PYTHONPATH=operator/src $(PY) -m docs.tools.api
 	PYTHONPATH=operator/src $(PY) -m docs.tools.cli
 	PYTHONPATH=operator/src $(PY) -m docs.tools.metrics
 	$(PY) -m docs.tools.runtime
+	$(PY) -m docs.tools.transmission
 
 .PHONY: overlays
 overlays: bootstrap ## Draw the overlays of docs/explanation/overlays.md anew, simulated
