@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -53,7 +53,7 @@ class Series:
         return [(n, mib, n in self.real) for n, mib in sorted(merged.items()) if n in SIZES]
 
 
-def series(cells: list[Mapping[str, Any]]) -> dict[str, Series]:
+def series(cells: Iterable[Mapping[str, Any]]) -> dict[str, Series]:
     """The means of each way of synchronisation."""
     found: dict[tuple[str, bool, int], list[float]] = defaultdict(list)
     for cell in cells:
