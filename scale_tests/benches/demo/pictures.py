@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
+from itertools import chain
+from statistics import median
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -42,17 +45,30 @@ def plot_formation(figure: Figure, samples: Sequence[Sample]) -> None:
 
 
 def plot_impressions(figure: Figure, samples: Sequence[Sample]) -> None:
-    """Every replica's count with the threshold; below, by how much each is behind the first."""
+    """The replicas' counts with the threshold, and how far they are behind the first: medians."""
     top: Axes
     bottom: Axes
     top, bottom = figure.subplots(2, height_ratios=(2, 1), sharex=True)
     first = {sample.seconds: sample.values[1] for sample in samples}
-    lines = replica_values(samples)
-    for index, line in enumerate(lines.values()):
-        label = f"one of {len(lines)} replicas" if index == 0 else None
-        lag = [(seconds, first[seconds] - value) for seconds, value in line]
-        _plot(top, line, color=BLUE, linewidth=0.5, alpha=0.5, label=label)
-        _plot(bottom, lag, color=BLUE, linewidth=0.5, alpha=0.5)
+    lines = replica_values(samples).values()
+    counts: defaultdict[float, list[float]] = defaultdict(list)
+    lags: defaultdict[float, list[float]] = defaultdict(list)
+    for seconds, value in chain.from_iterable(lines):
+        counts[seconds].append(value)
+        lags[seconds].append(first[seconds] - value)
+    for axes, values in ((top, counts), (bottom, lags)):
+        times = sorted(values)
+        least, most = ([extreme(values[t]) for t in times] for extreme in (min, max))
+        axes.fill_between(
+            times,
+            least,
+            most,
+            color=SKY,
+            alpha=0.5,
+            linewidth=0,
+            label=f"all {len(lines)} replicas",
+        )
+        _plot(axes, [(t, median(values[t])) for t in times], color=BLUE, label="median")
     threshold = samples[-1].cluster.workload.threshold
     if threshold:
         top.axhline(threshold, color=VERMILION, linestyle="--", label=f"threshold {threshold}")
