@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.container import Container
+from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator
 
 from scale_tests.benches.experiments.simulated import Simulated
@@ -112,7 +114,13 @@ def drawn(axes: Axes) -> list[float]:
 
 
 def against_nodes(axes: Axes, *, title: str = "", label: str = "", log: bool = False) -> None:
-    """The axes of all that is drawn: nodes, and a figure from 0 or in powers of ten."""
+    """The axes of all that is drawn: nodes, and a figure from 0 or in powers of ten.
+
+    Figures of one size are bars: a line needs two.
+    """
+    if len(drawn(axes)) == 1:
+        _bars(axes, title=title, label=label)
+        return
     axes.set_title(title, loc="left", fontsize=10)
     if label:
         axes.set_ylabel(label)
@@ -128,3 +136,22 @@ def against_nodes(axes: Axes, *, title: str = "", label: str = "", log: bool = F
     axes.set_xlabel("nodes")
     if len(shown) > 5:
         axes.tick_params(axis="x", labelsize=8)
+
+
+def _bars(axes: Axes, *, title: str, label: str) -> None:
+    """One bar for each line, with its name and figure, instead of lines of one point each."""
+    (nodes,) = drawn(axes)
+    points = []
+    for handle, name in zip(*axes.get_legend_handles_labels(), strict=True):
+        line = handle[0] if isinstance(handle, Container) else handle
+        assert isinstance(line, Line2D)
+        points += [(name, line.get_color(), float(value)) for value in np.asarray(line.get_ydata())]
+    axes.clear()
+    names, colours, values = zip(*points, strict=True)
+    bars = axes.barh(names, values, color=colours, height=0.6)
+    axes.bar_label(bars, fmt="{:,.3g}", padding=3)
+    # One bar alone is not as high as the panel.
+    axes.set_ylim(max(len(names), 3) - 0.5, -0.5)
+    axes.set_xlim(0, 1.2 * max(*values, 0.01))
+    axes.set_title(title or f"{nodes:,.0f} nodes", loc="left", fontsize=10)
+    axes.set_xlabel(label)
