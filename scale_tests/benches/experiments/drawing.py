@@ -116,7 +116,7 @@ def drawn(axes: Axes) -> list[float]:
 def against_nodes(axes: Axes, *, title: str = "", label: str = "", log: bool = False) -> None:
     """The axes of all that is drawn: nodes, and a figure from 0 or in powers of ten.
 
-    Figures of one size are bars: a line needs two.
+    Figures of one size become a bar chart: a line needs two.
     """
     if len(drawn(axes)) == 1:
         _bars(axes, title=title, label=label)
@@ -139,7 +139,7 @@ def against_nodes(axes: Axes, *, title: str = "", label: str = "", log: bool = F
 
 
 def _bars(axes: Axes, *, title: str, label: str) -> None:
-    """One bar for each line, with its name and figure, instead of lines of one point each."""
+    """A bar chart of the lines' figures, instead of lines of one point each."""
     (nodes,) = drawn(axes)
     points = []
     for handle, name in zip(*axes.get_legend_handles_labels(), strict=True):
@@ -148,9 +148,9 @@ def _bars(axes: Axes, *, title: str, label: str) -> None:
         points += [(name, line.get_color(), float(value)) for value in np.asarray(line.get_ydata())]
     axes.clear()
     names, colours, values = zip(*points, strict=True)
-    bars = axes.barh(names, values, color=colours, height=0.6)
-    axes.bar_label(bars, fmt="{:,.3g}", padding=3)
-    # One bar alone is not as high as the panel.
+    rectangles = axes.barh(names, values, color=colours, height=0.6)
+    axes.bar_label(rectangles, fmt="{:,.3g}", padding=3)
+    # A figure alone does not fill the panel.
     axes.set_ylim(max(len(names), 3) - 0.5, -0.5)
     axes.set_xlim(0, 1.2 * max(*values, 0.01))
     axes.set_title(title or f"{nodes:,.0f} nodes", loc="left", fontsize=10)
