@@ -8,7 +8,7 @@
 %% On the nodes.
 -export([act/1, hold/1, wait/0, outcome/1, collect/1, losses/1]).
 
-%% A lost node is noticed after some seconds, and so is one that a busy machine has stopped for as long.
+%% A lost node is noticed after seconds, and so is one that a busy machine stops for as long.
 -define(ALLOWED, #{remote_execution => [?MODULE, partisan_control], heartbeat_interval => 2000}).
 
 allowed_test_() ->
