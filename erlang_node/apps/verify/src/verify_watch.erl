@@ -118,7 +118,7 @@ attempt(Fun, #worker{counters = Counters} = Worker, Progress) ->
     Options = [monitor, {max_heap_size, Heap}, {min_heap_size, ?LEAST_HEAP_WORDS}],
     {Pid, Monitor} = spawn_opt(Work, Options),
     Watch = #watch{reply = Reply, monitor = Monitor, pid = Pid, report = Progress},
-    case await(Watch, Worker) of
+    case awaited(Watch, Worker) of
         {ok, Result} ->
             {Result, counters:get(Counters, 3)};
         {raised, Class, Reason, Stack} ->
@@ -135,10 +135,18 @@ outcome(Fun, Worker) ->
         Class:Reason:Stack -> {raised, Class, Reason, Stack}
     end.
 
+awaited(#watch{pid = Pid, monitor = Monitor} = Watch, Worker) ->
+    try
+        await(Watch, Worker)
+    after
+        % If `progress' has failed, nobody waits for the search any more.
+        true = exit(Pid, kill),
+        true = demonitor(Monitor, [flush])
+    end.
+
 await(#watch{reply = Reply, monitor = Monitor, pid = Pid} = Watch, Worker) ->
     receive
         {Reply, Result} ->
-            true = demonitor(Monitor, [flush]),
             Result;
         {'DOWN', Monitor, process, Pid, Reason} ->
             died(Reason, Worker)

@@ -186,7 +186,15 @@ progress_is_reported_test() ->
         (#{executions := _, failing := _}) -> throw(reported)
     end,
     Search = #{decisions => [drop, late, duplicate], progress => Report},
-    ?assertThrow(reported, run(three_phase_commit, 5, Search)).
+    ?assertThrow(reported, run(three_phase_commit, 5, Search)),
+    ?assertEqual([], [Pid || Pid <- processes(), is_searching(Pid)]).
+
+%% Only a search has a bounded heap here.
+is_searching(Pid) ->
+    case process_info(Pid, max_heap_size) of
+        {max_heap_size, #{size := Words}} -> Words > 0;
+        undefined -> false
+    end.
 
 %% Callbacks that fail.
 
