@@ -68,6 +68,22 @@ def test_a_degraded_cluster_with_the_annotation_neither_halts_nor_takes_a_place(
     assert turns(broken, member("b")) == ["b"]
 
 
+def test_a_waiting_cluster_with_the_annotation_follows_and_no_other_waits_for_it() -> None:
+    ignored = member("a", ignored=True)
+    assert turns(ignored, member("b"), member("c")) == ["a", "b"]
+    assert turns(ignored, member("b", NEW, "Rolling")) == []
+
+
+def test_a_waiting_cluster_names_one_that_rolls_or_else_the_next() -> None:
+    last, others = member("c"), [member("a"), member("c")]
+    found = hold(last, others, NEW, 1)
+    assert found is not None
+    assert "default/a is the next" in found.message
+    found = hold(last, [*others, member("b", NEW, "Rolling")], NEW, 1)
+    assert found is not None
+    assert "default/b rolls" in found.message
+
+
 def test_clusters_that_were_degraded_before_come_last() -> None:
     assert turns(member("a", degraded="CrashLooping"), member("b")) == ["b"]
     assert turns(member("a", degraded="CrashLooping")) == ["a"]
@@ -75,6 +91,7 @@ def test_clusters_that_were_degraded_before_come_last() -> None:
 
 def test_a_paused_cluster_waits_and_holds_no_other_up() -> None:
     assert turns(member("a", paused=True), member("b")) == ["b"]
+    assert turns(member("a", NEW, "Rolling", paused=True), member("b")) == ["b"]
 
 
 def test_the_repair_of_a_broken_image_reaches_its_victims_first_and_nothing_halts_them() -> None:
@@ -200,14 +217,11 @@ def test_members_are_read_alike_from_the_wire_and_from_a_cluster() -> None:
         one = cluster(spec, status=had)
         wire = {"metadata": {"namespace": "default", "name": "ads"}, "spec": spec, "status": had}
         assert read_member(wire) == member_of(one)
-    assert (
-        read_member({"metadata": {"namespace": "a", "name": "b"}, "spec": {"image": "i"}}) is None
-    )
-    annotated = {
-        "namespace": "a",
-        "name": "b",
-        "annotations": {"partisan.dev/fleet-rollout": "ignore"},
-    }
+    name = {"namespace": "a", "name": "b"}
+    assert read_member({"metadata": name, "spec": {"image": "i"}}) is None
+    deleted = {**name, "deletionTimestamp": "2026-01-01T00:00:00Z"}
+    assert read_member({"metadata": deleted, "spec": {}}) is None
+    annotated = {**name, "annotations": {"partisan.dev/fleet-rollout": "ignore"}}
     found = read_member({"metadata": annotated})
     assert found is not None
     assert found.ignored

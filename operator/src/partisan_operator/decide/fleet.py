@@ -41,7 +41,7 @@ def hold(own: Member, fleet: Collection[Member], image: str, limit: int) -> Hold
     `fleet` are all clusters without `spec.image`, `own` included; at most `limit` of them roll. The
     queue has the clusters first that still roll to a previous default: they are not complete
     anyway, and the new image may be their repair, so that nothing halts them. Clusters that were
-    degraded before come last.
+    degraded before come last. Paused ones take no place, and ignored ones only their own.
     """
     if own.image == image:
         return None
@@ -49,18 +49,14 @@ def hold(own: Member, fleet: Collection[Member], image: str, limit: int) -> Hold
     broken = [member for member in followed if member.degraded and member.rolled]
     if broken and not own.rolling:
         return _halted(min(broken, key=_key), image)
+    waiting = [member for member in fleet if member.image != image and not member.paused]
     queue = sorted(
-        (member for member in fleet if member.image != image and not member.paused), key=_order
+        (member for member in waiting if not member.ignored or member.key == own.key), key=_order
     )
-    free = limit - sum(member.rolling for member in followed)
-    if own in queue[: max(0, free)]:
+    rolling = sorted((each for each in followed if each.rolling and not each.paused), key=_key)
+    if own in queue[: max(0, limit - len(rolling))]:
         return None
-    return Hold(
-        WAITING,
-        f"The operator's new default image {image} waits until fewer than {limit} other clusters"
-        " roll to it (the chart's fleet.maxRollingClusters). To roll this cluster now, set"
-        " spec.image to it.",
-    )
+    return _waiting(next(iter([*rolling, *queue]), own), image, limit)
 
 
 def running_image(cluster: PartisanCluster, observation: Observation, image: str) -> str:
@@ -100,6 +96,16 @@ def followed_image(
     rolls = wanted == default and begun
     return DefaultImageStatus(
         image=wanted, rollout=FleetRollout.ROLLING if rolls else FleetRollout.CREATED
+    )
+
+
+def _waiting(first: Member, image: str, limit: int) -> Hold:
+    state = "rolls" if first.image == image else "is the next"
+    return Hold(
+        WAITING,
+        f"The operator's new default image {image} waits until fewer than {limit} other clusters"
+        f" roll to it (the chart's fleet.maxRollingClusters): {first.namespace}/{first.name}"
+        f" {state}. To roll this cluster now, set spec.image to it.",
     )
 
 

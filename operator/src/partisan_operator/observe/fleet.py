@@ -13,7 +13,7 @@ FLEET_ANNOTATION = "partisan.dev/fleet-rollout"
 """On a PartisanCluster: its part in the rollout of a default image."""
 
 IGNORED = "ignore"
-"""Value of the annotation: the cluster neither halts the others nor counts as one that rolls."""
+"""Value of the annotation: the cluster neither halts the others nor takes a place before them."""
 
 
 @dataclass(frozen=True)
@@ -62,12 +62,13 @@ def member_of(cluster: PartisanCluster) -> Member:
 
 
 def read_member(manifest: Mapping[str, Any]) -> Member | None:
-    """Read a member from the JSON form of its cluster; None for one with its own image.
+    """Read a member from the JSON form of its cluster; None for one that takes no part.
 
+    Those are clusters with an image of their own, and ones that are being deleted.
     Only a few fields are read: the fleet may have thousands of clusters.
     """
     metadata, spec = manifest["metadata"], manifest.get("spec") or {}
-    if spec.get("image"):
+    if spec.get("image") or metadata.get("deletionTimestamp"):
         return None
     status = manifest.get("status") or {}
     try:
