@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from fake_api import FakeApi
 from loop_rig import CLUSTER, SET, Rig
+from partisan_operator.api.errors import KubeError
 from partisan_operator.decide.fleet import HALTED, WAITING, followed_image, hold
 from partisan_operator.loop import ClusterLoop
 from partisan_operator.models import PartisanCluster
@@ -252,6 +253,34 @@ async def test_a_decision_counts_before_any_status_shows_it() -> None:
     assert await waits(fleet, first) == ""
 
 
+async def test_while_the_fleet_cannot_be_listed_clusters_wait_but_those_whose_turn_it_was() -> None:
+    now, lists, failure = 0.0, 0, ""
+
+    async def read() -> tuple[Member, ...]:
+        nonlocal lists
+        lists += 1
+        if failure:
+            raise KubeError(503, failure)
+        return member("a"), member("ads")
+
+    fleet = Fleet(read, 1, lambda: now)
+    own = cluster(status=with_record(OLD))
+    first = replace(own, name="a")
+    assert await waits(fleet, first) == ""
+    now, failure = LIFETIME, "etcd is down"
+    for _ in range(2):
+        found = await fleet.hold(own, NEW)
+        assert found is not None
+        assert found.reason == WAITING
+        assert "cannot be listed (etcd is down)" in found.message
+    assert lists == 2
+    assert await waits(fleet, first) == ""
+    now, failure = 2 * LIFETIME, ""
+    found = await fleet.hold(own, NEW)
+    assert found is not None
+    assert "default/a rolls" in found.message
+
+
 async def test_without_a_limit_nothing_is_read() -> None:
     async def read() -> tuple[Member, ...]:
         raise AssertionError
@@ -344,5 +373,24 @@ async def test_a_cluster_waits_for_a_degraded_one_also_under_the_next_leader(rig
         assert rig.condition("Progressing")["reason"] == HALTED
         assert "default/aaa" in rig.condition("Progressing")["message"]
     broken["metadata"]["annotations"] = {"partisan.dev/fleet-rollout": "ignore"}
+    await rig.reconcile()
+    assert image_in_force(rig) == NEW
+
+
+async def test_a_cluster_is_maintained_while_the_fleet_cannot_be_listed(rig: Rig) -> None:
+    await rig.converge()
+    restart(rig, NEW)
+    rig.api.unlisted["partisanclusters"] = 403, "not permitted"
+    rig.change({"resources": {"limits": {"memory": "64Mi"}}})
+    await rig.reconcile()
+    container = rig.api.objects[SET]["spec"]["template"]["spec"]["containers"][0]
+    assert (container["image"], container["resources"]["limits"]) == (OLD, {"memory": "64Mi"})
+    rig.bring_up_pods()
+    for _ in range(2):
+        await rig.reconcile()
+    assert rig.condition("Progressing")["reason"] == WAITING
+    assert "cannot be listed (not permitted" in rig.condition("Progressing")["message"]
+    assert rig.condition("Degraded")["status"] == "False"
+    del rig.api.unlisted["partisanclusters"]
     await rig.reconcile()
     assert image_in_force(rig) == NEW

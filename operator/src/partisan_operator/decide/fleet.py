@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from partisan_operator.children.child import owned_by
 from partisan_operator.models import PartisanCluster
+from partisan_operator.models.problem import shortened
 from partisan_operator.models.status import DefaultImageStatus, FleetRollout
 from partisan_operator.observe.fleet import FLEET_ANNOTATION, IGNORED, Member
 from partisan_operator.observe.observation import Observation
@@ -57,6 +58,15 @@ def hold(own: Member, fleet: Collection[Member], image: str, limit: int) -> Hold
     if own in queue[: max(0, limit - len(rolling))]:
         return None
     return _waiting(next(iter([*rolling, *queue]), own), image, limit)
+
+
+def unlisted(image: str, why: str) -> Hold:
+    """Return the hold of a cluster while the state of the others is unknown."""
+    return Hold(
+        WAITING,
+        f"The operator's new default image {image} waits: the other clusters cannot be listed"
+        f" ({shortened(why)}). The operator tries again.",
+    )
 
 
 def running_image(cluster: PartisanCluster, observation: Observation, image: str) -> str:

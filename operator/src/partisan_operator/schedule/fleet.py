@@ -11,15 +11,16 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
+from partisan_operator.api.errors import KubeError
 from partisan_operator.api.kube import Kube, Query
-from partisan_operator.decide.fleet import Hold, hold
+from partisan_operator.decide.fleet import Hold, hold, unlisted
 from partisan_operator.models import PartisanCluster
 from partisan_operator.models.cluster import KIND
 from partisan_operator.models.status import FleetRollout
 from partisan_operator.observe.fleet import Member, member_of, read_member
 
 LIFETIME = 5.0
-"""Seconds for which a list of all clusters serves the decisions of all loops."""
+"""Seconds for which a list of all clusters, or its failure, serves the decisions of all loops."""
 
 ReadMembers = Callable[[], Awaitable[tuple[Member, ...]]]
 
@@ -35,23 +36,22 @@ class Fleet:
         self._lock = asyncio.Lock()
         self._members: dict[tuple[str, str], Member] = {}
         self._read_at = float("-inf")
+        self._failure = ""
         self._admitted: set[tuple[str, str]] = set()
 
     async def hold(self, cluster: PartisanCluster, image: str) -> Hold | None:
-        """Return why a cluster waits with the default image; None if it may follow it now.
-
-        Raises `KubeError`.
-        """
+        """Return why a cluster waits with the default image; None if it may follow it now."""
         own = member_of(cluster)
         if not self._limit or own.image == image:
             return None
         async with self._lock:
             if self._clock() - self._read_at >= LIFETIME:
-                self._members = {member.key: member for member in await self._read()}
-                self._read_at = self._clock()
+                await self._list()
             self._admitted = {key for key in self._admitted if self._unseen(key, image)}
             if own.key in self._admitted:
                 return None
+            if self._failure:
+                return unlisted(image, self._failure)
             fleet = self._members | {own.key: own}
             for key in self._admitted:
                 fleet[key] = replace(fleet[key], image=image, rollout=FleetRollout.ROLLING)
@@ -60,6 +60,14 @@ class Fleet:
                 self._admitted.add(own.key)
                 self._members[own.key] = own
             return found
+
+    async def _list(self) -> None:
+        try:
+            self._members = {member.key: member for member in await self._read()}
+            self._failure = ""
+        except KubeError as error:
+            self._failure = str(error)
+        self._read_at = self._clock()
 
     def _unseen(self, key: tuple[str, str], image: str) -> bool:
         """Whether the status of an admitted cluster does not show the image yet."""
