@@ -102,6 +102,16 @@ def test_an_orphan_of_another_shape_is_a_conflict_that_names_the_field(
     assert f"spec.{next(iter(field))}" in todo.problem.message
 
 
+def test_an_orphan_with_the_heirs_claims_in_another_order_is_adopted() -> None:
+    storage = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    claims = [{"name": name, "spec": storage} for name in ("data", "cache")]
+    world, _ = orphaned({"replicas": 3, "pods": {"volumeClaimTemplates": claims}})
+    heir = cluster({"replicas": 3, "pods": {"volumeClaimTemplates": claims[::-1]}}, uid="the-heir")
+    first = plan(heir, world)
+    assert first.problem is None
+    assert {type(action) for action in first.actions} == {Adopt}
+
+
 def test_a_paused_heir_adopts_nothing() -> None:
     world, heir = orphaned({"replicas": 3})
     paused = replace(heir, spec=heir.spec.model_copy(update={"paused": True}))

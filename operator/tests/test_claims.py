@@ -38,8 +38,14 @@ def node(**pods: Any) -> dict[str, Any]:
 
 def test_claims_are_those_of_the_stateful_set() -> None:
     claims = stateful_set(**OWN)["volumeClaimTemplates"]
-    assert [claim["metadata"] for claim in claims] == [{"name": "data"}, {"name": "cache"}]
-    assert claims[0]["spec"] == CLAIM["spec"]
+    assert [claim["metadata"] for claim in claims] == [{"name": "cache"}, {"name": "data"}]
+    assert claims[1]["spec"] == CLAIM["spec"]
+
+
+def test_the_order_of_claims_changes_nothing() -> None:
+    """The API server accepts another order in the cluster's spec, and none in a StatefulSet."""
+    backwards = OWN | {"volumeClaimTemplates": OWN["volumeClaimTemplates"][::-1]}
+    assert stateful_set(**backwards) == stateful_set(**OWN)
 
 
 def test_claims_are_kept_unless_the_spec_says_otherwise() -> None:

@@ -16,13 +16,17 @@ _DISK = {"name": "PARTISAN_STATE", "value": "disk"}
 
 
 def of_stateful_set(pods: Pods) -> Manifest:
-    """Return the members of a StatefulSet's spec; none without claims."""
+    """Return the members of a StatefulSet's spec; none without claims.
+
+    Claims are in the order of their names: that of `spec.pods` may change, as a map's, and that of
+    a StatefulSet may not.
+    """
     if not pods.volume_claim_templates:
         return {}
     return {
         "volumeClaimTemplates": [
             {"metadata": {"name": claim.name}, "spec": claim.spec.to_wire()}
-            for claim in pods.volume_claim_templates
+            for claim in sorted(pods.volume_claim_templates, key=lambda claim: claim.name)
         ],
         "persistentVolumeClaimRetentionPolicy": (
             pods.persistent_volume_claim_retention_policy.to_wire()
