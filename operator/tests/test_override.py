@@ -111,6 +111,8 @@ PORTS = [{"containerPort": 9000}]
     [
         ({"automountServiceAccountToken": True}, "automountServiceAccountToken cannot change"),
         ({"terminationGracePeriodSeconds": 1}, "terminationGracePeriodSeconds cannot change"),
+        ({"serviceAccountName": "a"}, "serviceAccountName cannot be set: use spec.pods.service"),
+        ({"serviceAccount": "a"}, "serviceAccount cannot be set: use spec.pods.serviceAccountName"),
         ({"topologySpreadConstraints": []}, "topologySpreadConstraints cannot change"),
         (node(image="other:1"), f"{NODE}.image cannot change"),
         (node(ports=PORTS), f"{NODE}.ports cannot change"),
@@ -161,6 +163,13 @@ def test_changes_of_what_is_set_elsewhere_are_refused(patch: dict[str, Any], nam
     claims = [{"name": "data", "spec": storage}]
     found = refusals(patch, volumeClaimTemplates=claims, stateClaim="data")
     assert named in "; ".join(found), found
+
+
+def test_the_service_account_may_be_repeated_but_not_changed() -> None:
+    for field in ("serviceAccountName", "serviceAccount"):
+        assert refusals({field: "ads"}, serviceAccountName="ads") == ()
+        (refused,) = refusals({field: "other"}, serviceAccountName="ads")
+        assert refused.startswith(f"spec.{field} cannot change")
 
 
 JSON = st.recursive(

@@ -19,6 +19,11 @@ _OPEN = ("enableServiceLinks", "securityContext")
 """Fields that the operator sets, and that a patch may change. What `restricted` forbids is refused
 afterwards."""
 
+_ACCOUNT = "use spec.pods.serviceAccountName"
+_ELSEWHERE_IN_POD = {"serviceAccount": _ACCOUNT, "serviceAccountName": _ACCOUNT}
+"""Fields of the pod that a patch may not even add: the API server copies one of these to the other,
+and the copy would stay when the patch is removed."""
+
 _ELSEWHERE = {
     "args": "use spec.pods.emulatorArguments",
     "command": "the entry point is that of the image",
@@ -80,6 +85,7 @@ def refusals(pods: Pods, own: Manifest) -> tuple[str, ...]:
     if changed := tuple(_changed(own, found, "spec")):
         return changed
     return (
+        *_of_pod(own, found),
         *_of_node(own["containers"][0], found["containers"][0]),
         *_of_others(found, pods.state_claim),
     )
@@ -120,12 +126,24 @@ def _changed(own: Any, found: Any, path: str, field: str = "") -> Iterator[str]:
         yield f"{path} cannot change: the operator or another field of the spec sets it"
 
 
+def _of_pod(own: Mapping[str, Any], found: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what the patch adds to the pod and may not."""
+    yield from _elsewhere(own, found, "spec", _ELSEWHERE_IN_POD)
+
+
+def _elsewhere(
+    own: Mapping[str, Any], found: Mapping[str, Any], path: str, fields: Mapping[str, str]
+) -> Iterator[str]:
+    """Yield the fields that the patch adds; `fields` says what to do instead."""
+    for field, advice in fields.items():
+        if field in found and field not in own:
+            yield f"{path}.{field} cannot be set: {advice}"
+
+
 def _of_node(own: Mapping[str, Any], found: Mapping[str, Any]) -> Iterator[str]:
     """Yield what the patch adds to the node's container and may not."""
     path = f"spec.containers[{OWN_CONTAINER}]"
-    for field, advice in _ELSEWHERE.items():
-        if field in found and field not in own:
-            yield f"{path}.{field} cannot be set: {advice}"
+    yield from _elsewhere(own, found, path, _ELSEWHERE)
     given = {entry["name"]: entry for entry in own["env"]}
     for entry in found["env"]:
         name = entry["name"]
