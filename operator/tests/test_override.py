@@ -91,6 +91,8 @@ HARMLESS: list[dict[str, Any]] = [
     {"enableServiceLinks": True, "automountServiceAccountToken": False},
     {"volumes": [{"name": "state", "emptyDir": {"medium": "Memory", "sizeLimit": "16Mi"}}]},
     node(lifecycle={"postStart": {"exec": {"command": ["true"]}}}, tty=True),
+    {"shareProcessNamespace": False},
+    node(volumeMounts=[{"name": "state", "mountPath": "/var/lib/partisan"}]),
     node(env=[{"name": "COLOUR", "value": "blue"}]),
     node(readinessProbe={"successThreshold": 1}),
     node(resources={"claims": [{"name": "gpu"}]}),
@@ -131,6 +133,20 @@ PORTS = [{"containerPort": 9000}]
         ),
         (node(volumeMounts=[{"name": "a", "mountPath": "/opt/"}]), "volumeMounts[/opt/]"),
         ({"volumes": [{"name": "secret", "emptyDir": {}, "secret": None}]}, "volumes[secret]"),
+        (
+            {"volumes": [{"name": "config", "configMap": {"items": []}}]},
+            "volumes[config] cannot change",
+        ),
+        ({"volumes": [{"name": "keys", "secret": {"optional": True}}]}, "volumes[keys] cannot"),
+        (
+            node(volumeMounts=[{"mountPath": "/var/lib/partisan", "subPath": "x"}]),
+            f"{NODE}.volumeMounts[/var/lib/partisan] cannot change",
+        ),
+        (
+            node(volumeMounts=[{"mountPath": "/srv/keys", "readOnly": True}]),
+            f"{NODE}.volumeMounts[/srv/keys] cannot change",
+        ),
+        ({"shareProcessNamespace": True}, "shareProcessNamespace cannot be true"),
         ({"containers": [{"name": "other", "image": "a"}]}, "spec.pods.sidecars"),
         (
             {
@@ -148,6 +164,17 @@ PORTS = [{"containerPort": 9000}]
             },
             "data is the node's alone",
         ),
+        (
+            {
+                "initContainers": [
+                    {
+                        "name": "a",
+                        "volumeMounts": [{"name": "partisan-restore", "mountPath": "/a"}],
+                    }
+                ]
+            },
+            "partisan-restore is the node's alone",
+        ),
         ({"containers": None}, "spec.containers cannot change"),
         ({"containers": "all"}, "spec.containers must be a list"),
         ({"containers": [{}]}, "spec.containers[1].name must be a text"),
@@ -161,7 +188,13 @@ PORTS = [{"containerPort": 9000}]
 def test_changes_of_what_is_set_elsewhere_are_refused(patch: dict[str, Any], named: str) -> None:
     storage = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
     claims = [{"name": "data", "spec": storage}]
-    found = refusals(patch, volumeClaimTemplates=claims, stateClaim="data")
+    found = refusals(
+        patch,
+        volumeClaimTemplates=claims,
+        stateClaim="data",
+        volumes=[{"name": "keys", "secret": {"secretName": "ads-keys"}}],
+        volumeMounts=[{"name": "keys", "mountPath": "/srv/keys"}],
+    )
     assert named in "; ".join(found), found
 
 

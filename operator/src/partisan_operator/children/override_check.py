@@ -13,11 +13,15 @@ from partisan_operator.children.override import KEYS, merged
 from partisan_operator.models.containers import OWN_CONTAINER
 from partisan_operator.models.pods import Pods
 from partisan_operator.models.variables import RESERVED_VARIABLES, SYSTEM_VARIABLES
-from partisan_operator.models.volumes import OWN_PATHS, OWN_VOLUMES
+from partisan_operator.models.volumes import OWN_PATHS, OWN_VOLUMES, OWN_VOLUMES_PREFIX
 
 _OPEN = ("enableServiceLinks", "securityContext")
 """Fields that the operator sets, and that a patch may change. What `restricted` forbids is refused
 afterwards."""
+
+_WHOLE = ("volumeMounts", "volumes")
+"""Lists to whose entries a patch may not even add fields: `subPath` would move a node's state, and
+`items` hide its files."""
 
 _ACCOUNT = "use spec.pods.serviceAccountName"
 _ELSEWHERE_IN_POD = {"serviceAccount": _ACCOUNT, "serviceAccountName": _ACCOUNT}
@@ -121,14 +125,24 @@ def _changed(own: Any, found: Any, path: str, field: str = "") -> Iterator[str]:
             name = entry[KEYS[field]]
             same = (each for each in found if isinstance(each, Mapping))
             now = next((each for each in same if each.get(KEYS[field]) == name), None)
-            yield from _changed(entry, now, f"{path}[{name}]")
+            if field not in _WHOLE:
+                yield from _changed(entry, now, f"{path}[{name}]")
+            elif entry != now:
+                yield _set_already(f"{path}[{name}]")
     elif own != found:
-        yield f"{path} cannot change: the operator or another field of the spec sets it"
+        yield _set_already(path)
+
+
+def _set_already(path: str) -> str:
+    return f"{path} cannot change: the operator or another field of the spec sets it"
 
 
 def _of_pod(own: Mapping[str, Any], found: Mapping[str, Any]) -> Iterator[str]:
     """Yield what the patch adds to the pod and may not."""
     yield from _elsewhere(own, found, "spec", _ELSEWHERE_IN_POD)
+    # Containers of one user read each other's files under /proc then, and so the node's token.
+    if found.get("shareProcessNamespace"):
+        yield "spec.shareProcessNamespace cannot be true: the node's secrets are its alone"
 
 
 def _elsewhere(
@@ -162,10 +176,11 @@ def _of_others(found: Mapping[str, Any], state_claim: str) -> Iterator[str]:
         yield f"spec.containers[{container['name']}]: add it to spec.pods.sidecars"
     for container in found.get("initContainers") or ():
         for mount in container.get("volumeMounts") or ():
-            if mount["name"] in (*OWN_VOLUMES, state_claim):
+            name = mount["name"]
+            if name in (*OWN_VOLUMES, state_claim) or name.startswith(OWN_VOLUMES_PREFIX):
                 yield (
-                    f"spec.initContainers[{container['name']}].volumeMounts: {mount['name']} is"
-                    " the node's alone"
+                    f"spec.initContainers[{container['name']}].volumeMounts: {name} is the node's"
+                    " alone"
                 )
 
 
