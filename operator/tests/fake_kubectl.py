@@ -54,7 +54,7 @@ class FakeKubectl(Kubectl):
         super().__init__()
         self.commands: list[list[str]] = []
         self.patches: list[Json] = []
-        self.applied: list[Json] = []
+        self.created: list[Json] = []
         self.refusal = ""
         """The API server's error for a change; empty if it accepts it."""
 
@@ -148,11 +148,10 @@ class FakeKubectl(Kubectl):
     def run(self, arguments: Sequence[str], *, given: str = "") -> str:
         self.commands.append(list(arguments))
         match list(arguments):
-            case ["apply", *options]:
+            case ["create", *options]:
                 if self.refusal:
                     raise error_in(self.refusal)
-                if "--dry-run=server" not in options:
-                    self.applied.append(json.loads(given))
+                self._create(json.loads(given), options)
                 return ""
             case ["get", "--raw", url, *_]:
                 answer = self._answer(urlsplit(url).path)
@@ -218,6 +217,16 @@ class FakeKubectl(Kubectl):
         if isinstance(answer, str):
             raise error_in(answer)
         return answer
+
+    def _create(self, manifest: Json, options: Sequence[str]) -> None:
+        kinds, name = f"{manifest['kind'].lower()}s", manifest["metadata"]["name"]
+        if f"{CORE}/{kinds}/{name}" in self.answers:
+            raise error_in(
+                'Error from server (AlreadyExists): error when creating "STDIN":'
+                f' {kinds} "{name}" already exists'
+            )
+        if "--dry-run=server" not in options:
+            self.created.append(manifest)
 
     def _patched(self, options: Sequence[str]) -> Json:
         if self.refusal:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from fake_kubectl import NAMESPACE, FakeKubectl, run
+from fake_kubectl import CORE, NAMESPACE, FakeKubectl, run
 from partisan_operator.cli.access import CommandError
 from partisan_operator.cli.backup_file import Backup, parse
 from test_backup_file import BACKUP
@@ -30,7 +30,7 @@ def of_node(**entries: int) -> Backup:
 
 def changes(kubectl: FakeKubectl) -> list[Any]:
     """Return what was written to the API server."""
-    return [*kubectl.applied, *kubectl.patches]
+    return [*kubectl.created, *kubectl.patches]
 
 
 @pytest.fixture
@@ -122,7 +122,7 @@ def test_a_restore_writes_the_backup_and_names_it_in_the_spec(
     counting: FakeKubectl, file: Path
 ) -> None:
     _, text = run(counting, "restore", str(file), "ads")
-    (written,) = counting.applied
+    (written,) = counting.created
     name = written["metadata"]["name"]
     assert name.startswith("ads-backup-")
     assert (written["kind"], written["immutable"]) == ("ConfigMap", True)
@@ -136,7 +136,7 @@ def test_a_restore_writes_the_backup_and_names_it_in_the_spec(
 
 def test_a_restore_into_a_secret(counting: FakeKubectl, file: Path) -> None:
     run(counting, "restore", str(file), "ads", "--secret", "--object", "state")
-    (written,) = counting.applied
+    (written,) = counting.created
     assert (written["kind"], written["metadata"]["name"]) == ("Secret", "state")
     assert base64.b64decode(written["data"]["backup"]) == file.read_bytes()
     assert counting.patches == [{"spec": {"restore": {"secret": "state", "configMap": None}}}]
@@ -148,7 +148,7 @@ def test_a_restore_before_the_cluster_exists_says_what_its_spec_needs(
     path = tmp_path / "gone.backup"
     path.write_bytes(replace(of_node(a=7), cluster="gone").render())
     _, text = run(counting, "restore", str(path), "gone", "--object", "gone-backup")
-    assert [entry["metadata"]["name"] for entry in counting.applied] == ["gone-backup"]
+    assert [entry["metadata"]["name"] for entry in counting.created] == ["gone-backup"]
     assert not counting.patches
     assert text.endswith("spec and apply it:\n  restore: {configMap: gone-backup}\n")
 
@@ -157,6 +157,56 @@ def test_a_dry_run_of_a_restore_changes_nothing(counting: FakeKubectl, file: Pat
     _, text = run(counting, "restore", str(file), "ads", "--dry-run")
     assert changes(counting) == []
     assert "Nothing was changed" in text
+
+
+@pytest.mark.parametrize("dry_run", [[], ["--dry-run"]])
+@pytest.mark.parametrize(
+    ("kinds", "options", "live"),
+    [
+        ("configmaps", [], {"data": {"level": "debug"}}),
+        ("configmaps", [], {"data": {"backup": "another"}}),
+        ("configmaps", [], {}),
+        ("secrets", ["--secret"], {"data": {"backup": "YQ=="}}),
+    ],
+)
+def test_a_restore_leaves_an_object_of_another_use_alone(
+    counting: FakeKubectl,
+    file: Path,
+    kinds: str,
+    options: list[str],
+    live: dict[str, Any],
+    dry_run: list[str],
+) -> None:
+    counting.answers[f"{CORE}/{kinds}/settings"] = live
+    words = r" settings exists and is not this backup: .* --object.*Nothing was changed"
+    with pytest.raises(CommandError, match=words):
+        run(counting, "restore", str(file), "ads", "--object", "settings", *options, *dry_run)
+    assert changes(counting) == []
+
+
+def test_a_restore_leaves_an_object_with_more_than_the_backup_alone(
+    counting: FakeKubectl, file: Path
+) -> None:
+    backup = {"backup": file.read_text()}
+    for live in ({"data": backup | {"level": "debug"}}, {"data": backup, "binaryData": {"a": ""}}):
+        counting.answers[f"{CORE}/configmaps/settings"] = live
+        with pytest.raises(CommandError, match="is not this backup"):
+            run(counting, "restore", str(file), "ads", "--object", "settings")
+    assert changes(counting) == []
+
+
+@pytest.mark.parametrize("options", [[], ["--secret"]])
+def test_a_restore_again_uses_the_object_of_the_first(
+    counting: FakeKubectl, file: Path, options: list[str]
+) -> None:
+    run(counting, "restore", str(file), "ads", *options)
+    (written,) = counting.created
+    kinds, name = f"{written['kind'].lower()}s", written["metadata"]["name"]
+    counting.answers[f"{CORE}/{kinds}/{name}"] = written
+    _, text = run(counting, "restore", str(file), "ads", *options)
+    assert counting.created == [written]
+    assert len(counting.patches) == 2
+    assert f"{written['kind']} {name}: 7 in 1 count" in text
 
 
 def test_a_refused_restore_changes_nothing(counting: FakeKubectl, file: Path) -> None:

@@ -190,12 +190,13 @@ class Kubectl:
         arguments += ["--output=json"] + (["--dry-run=server"] if dry_run else [])
         return cast(Json, json.loads(self.run(arguments)))
 
-    def apply(self, manifest: Json, *, dry_run: bool = False) -> None:
-        """Create an object, or make it what the manifest says.
+    def create(self, manifest: Json, *, dry_run: bool = False) -> None:
+        """Create an object.
 
-        With `dry_run` the API server checks everything and stores nothing. Raises `KubectlError`.
+        With `dry_run` the API server checks everything and stores nothing. Raises `KubectlError`,
+        with the reason `AlreadyExists` if there is an object of that name.
         """
-        arguments = ["apply", "--server-side", f"--field-manager={FIELD_MANAGER}", "--filename=-"]
+        arguments = ["create", f"--field-manager={FIELD_MANAGER}", "--filename=-"]
         arguments += ["--dry-run=server"] if dry_run else []
         self.run(arguments, given=json.dumps(manifest))
 

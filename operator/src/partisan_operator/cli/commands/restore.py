@@ -15,7 +15,7 @@ from partisan_operator.children.node_config import parameters
 from partisan_operator.cli import access, backup_file
 from partisan_operator.cli.access import CommandError, Context
 from partisan_operator.cli.backup_file import Backup, BackupError
-from partisan_operator.cli.kubectl import Json, KubectlError
+from partisan_operator.cli.kubectl import Json, KubectlError, core
 from partisan_operator.cli.text import plural
 from partisan_operator.models import PartisanCluster
 from partisan_operator.models.restore import BACKUP_KEY
@@ -45,7 +45,7 @@ def run(context: Context, arguments: Namespace) -> int:
         if cluster is not None:
             context.api.merge(*where, patch, dry_run=True)
         manifest = _manifest(kind, context.namespace, own_name, data)
-        context.api.apply(manifest, dry_run=arguments.dry_run)
+        _create(context, manifest, dry_run=arguments.dry_run)
     except KubectlError as error:
         raise CommandError(f"refused, nothing was changed: {error}") from None
     found = f"{backup.total:,} in {plural(len(backup.entries), 'count')}, taken {backup.taken}"
@@ -115,6 +115,26 @@ def _check(path: Path, backup: Backup, cluster: PartisanCluster) -> None:
                 f"{path} is of a run with {name} {value}, and spec.workload has"
                 f" {own.get(name, 'none')}: set it as the backup has it. {_UNCHANGED}"
             )
+
+
+def _create(context: Context, manifest: Json, *, dry_run: bool) -> None:
+    """Create the object, unless it exists with this very backup.
+
+    Another one is left alone, for it may be of another use, and would be immutable. Raises
+    `CommandError` then.
+    """
+    try:
+        context.api.create(manifest, dry_run=dry_run)
+    except KubectlError as error:
+        if error.reason != "AlreadyExists":
+            raise
+        kind, name = manifest["kind"], manifest["metadata"]["name"]
+        live = context.api.get(core(context.namespace, f"{kind.lower()}s", name))
+        if live.get("data") != manifest["data"] or live.get("binaryData"):
+            raise CommandError(
+                f"{kind} {name} exists and is not this backup: choose another name with --object,"
+                f" or delete it. {_UNCHANGED}"
+            ) from None
 
 
 def _manifest(kind: str, namespace: str, name: str, data: bytes) -> Json:
