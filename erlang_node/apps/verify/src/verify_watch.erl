@@ -139,7 +139,7 @@ awaited(#watch{pid = Pid, monitor = Monitor} = Watch, Worker) ->
     try
         await(Watch, Worker)
     after
-        % If `progress' has failed, nobody waits for the search any more.
+        % If `progress' has failed, no process waits for the search any more.
         true = exit(Pid, kill),
         true = demonitor(Monitor, [flush])
     end.
