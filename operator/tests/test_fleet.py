@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -199,8 +200,6 @@ def test_the_record_of_the_image() -> None:
     assert recorded(fresh, OLD, NEW) == record(NEW, "Rolling")
     assert recorded(known, OLD, OLD) == record(OLD, "RolledOut")
     assert recorded(known, OLD, NEW) == record(NEW, "Rolling")
-    paused = cluster({"paused": True}, status=with_record(OLD))
-    assert recorded(paused, OLD, NEW) == record(OLD, "RolledOut")
     # The previous leader ended between the change and its status.
     assert recorded(known, NEW, NEW) == record(NEW, "Rolling")
 
@@ -394,3 +393,29 @@ async def test_a_cluster_is_maintained_while_the_fleet_cannot_be_listed(rig: Rig
     del rig.api.unlisted["partisanclusters"]
     await rig.reconcile()
     assert image_in_force(rig) == NEW
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [{"pods": {"override": {"spec": {"hostNetwork": True}}}}, {"paused": True}],
+    ids=["refused", "paused"],
+)
+async def test_a_cluster_whose_pods_stay_keeps_its_record_and_takes_no_turn(
+    rig: Rig, spec: dict[str, Any]
+) -> None:
+    await rig.converge()
+    put_cluster(rig.api, "default", "z")
+    restart(rig, NEW)
+    before = rig.api.objects[CLUSTER]["spec"]
+    rig.change(spec)
+    for _ in range(2):
+        await rig.reconcile()
+        assert image_in_force(rig) == OLD
+        assert rig.status["defaultImage"] == {"image": OLD, "rollout": "Created"}
+    paused = spec.get("paused", False)
+    assert (rig.condition("Degraded")["status"] == "True") != paused
+    assert await waits(rig.tools.fleet, cluster(status=with_record(OLD), name="z")) == ""
+    rig.api.objects[CLUSTER]["spec"] = before
+    await rig.reconcile()
+    assert image_in_force(rig) == OLD
+    assert rig.condition("Progressing")["reason"] == WAITING

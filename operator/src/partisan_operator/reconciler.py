@@ -96,12 +96,15 @@ class Reconciler:
         default = installation.node_image
         running = running_image(cluster, observation, default)
         hold = None
-        if running not in ("", default) and not cluster.spec.image:
+        plan = reconcile.plan(cluster, desired, observation, installation)
+        # A plan that leaves the pods as they are, as of a refused spec, takes no turn.
+        if plan.changes_pods and running not in ("", default) and not cluster.spec.image:
             hold = await tools.fleet.hold(cluster, default)
         if hold is not None:
             installation = replace(installation, node_image=running)
             desired = reconcile.desired(cluster, installation)
-        plan = reconcile.plan(cluster, desired, observation, installation)
+            plan = reconcile.plan(cluster, desired, observation, installation)
+        follows = hold is None and (plan.changes_pods or not running)
         refused = await tools.executor.execute(cluster, plan)
         backoff = None if refused is None else self._retries.failed()
         ready = not observation.unready(cluster)
@@ -116,7 +119,7 @@ class Reconciler:
             problem=await self._problem(cluster, observation, plan, refused),
             hold=hold,
             default_image=followed_image(
-                cluster, observation, running, installation.node_image, default
+                cluster, observation, running, default if follows else running, default
             ),
             channels=aggregate(
                 channel_names(cluster.spec),

@@ -106,6 +106,12 @@ class Plan:
         return tuple(_changed(action) for action in self.actions if isinstance(action, Adopt))
 
     @property
+    def changes_pods(self) -> bool:
+        """Whether the plan changes the template of pods, or their number."""
+        applied = (action.child for action in self.actions if isinstance(action, Apply))
+        return any(child.kind == "StatefulSet" for child in applied)
+
+    @property
     def changes(self) -> tuple[str, ...]:
         """Names of the objects that the plan changes."""
         return tuple(name for action in self.actions if (name := _changed(action)))

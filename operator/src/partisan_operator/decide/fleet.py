@@ -90,14 +90,13 @@ def followed_image(
     """Return the record of the default image after a plan.
 
     None for a cluster with its own image, and for one that may adopt the StatefulSets that are
-    there. `running` is the `running_image` before the plan, `wanted` the image of the plan: the
-    operator's `default`, or `running` while the default waits.
+    there. `running` is the `running_image` before the plan, `wanted` the one after it: the
+    operator's `default`, or `running` while the default waits or the plan leaves the pods as they
+    are.
     """
     others = not running and any(kind == "StatefulSet" for kind, _ in observation.live)
     if cluster.spec.image or others:
         return None
-    if cluster.spec.paused and running:
-        wanted = running
     earlier = cluster.status.default_image
     if earlier is not None and earlier.image == wanted:
         return earlier
