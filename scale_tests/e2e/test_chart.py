@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -19,6 +20,40 @@ pytestmark = pytest.mark.alone
 """Installs, upgrades and removes the operator that all tests rely on."""
 
 
+LEASES = "partisan-operator-leases"
+_RULE = {
+    "apiGroups": ["coordination.k8s.io"],
+    "resources": ["leases"],
+    "verbs": ["get", "create", "update"],
+}
+LEASE_RIGHTS = [
+    {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRole",
+        "metadata": {"name": LEASES},
+        "rules": [_RULE],
+    },
+    {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": LEASES},
+        "roleRef": {
+            "apiGroup": "rbac.authorization.k8s.io",
+            "kind": "ClusterRole",
+            "name": LEASES,
+        },
+        "subjects": [
+            {
+                "kind": "ServiceAccount",
+                "name": operator.RELEASE,
+                "namespace": operator.NAMESPACE,
+            }
+        ],
+    },
+]
+"""The previous chart runs the operator of this revision, which claims namespaces by Leases."""
+
+
 def test_helm_test_reaches_the_operator(environment: Environment) -> None:
     operator.test(environment)
 
@@ -27,7 +62,8 @@ def test_a_cluster_keeps_its_pods_from_install_to_uninstall(
     new_subject: NewSubject, environment: Environment, cluster: Cluster
 ) -> None:
     operator.uninstall_release(environment)
-    operator.install(environment, chart=unpacked())
+    rights = ["--set-json", f"extraObjects={json.dumps(LEASE_RIGHTS)}"]
+    operator.install(environment, chart=unpacked(), values=rights)
     subject = new_subject("kept")
     subject.apply(manifest("kept", 3))
     subject.wait_finished()
