@@ -61,7 +61,7 @@ wait() ->
 
 session_test_() ->
     {timeout, 600, fun() ->
-        Directory = node_test_cluster:directory(),
+        Directory = partisan_test_directory:new(),
         {ok, Console} = node_console:start_link(Directory),
         try
             Answers = session(Directory, [

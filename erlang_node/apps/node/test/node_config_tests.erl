@@ -304,4 +304,4 @@ settings() ->
     }.
 
 directory() ->
-    node_test_cluster:directory().
+    partisan_test_directory:new().

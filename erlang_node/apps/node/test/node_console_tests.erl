@@ -20,7 +20,7 @@ console_test_() ->
     end}.
 
 start() ->
-    Directory = node_test_cluster:directory(),
+    Directory = partisan_test_directory:new(),
     {ok, Pid} = node_console:start_link(Directory),
     {Directory, Pid}.
 

@@ -60,7 +60,7 @@ reported(I, Cluster) ->
 
 %% Into a directory on the code path of this node, and so of those that it starts.
 compile_example() ->
-    Dir = ?T:directory(),
+    Dir = partisan_test_directory:new(),
     Options = [{outdir, Dir}, return_errors, warnings_as_errors, warn_missing_spec, debug_info],
     {ok, rumours} = compile:file(example_source(), Options),
     true = code:add_patha(Dir),
@@ -179,7 +179,7 @@ reason(Dir) ->
 termination_log() ->
     % The supervisors' reports are for the handler under test alone.
     ok = logger:set_handler_config(default, level, none),
-    Dir = ?T:directory(),
+    Dir = partisan_test_directory:new(),
     File = filename:join(Dir, "termination-log"),
     ok = file:write_file(File, <<>>),
     true = os:putenv("PARTISAN_TERMINATION_LOG", File),

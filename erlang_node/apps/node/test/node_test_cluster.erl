@@ -2,7 +2,6 @@
 %%% loopback address, queried over HTTP. Files replace a pod's mounts.
 -module(node_test_cluster).
 
--export([directory/0]).
 -export([new/1, new/2]).
 -export([start/2, terminate/2, kill/2, forget/2, stop/1]).
 -export([names/1, get/3, post/4, authorized/2, status/2, address/2, token/1, bearer/1, call/5]).
@@ -15,15 +14,6 @@
 -define(HTTP_PORT, 8080).
 -define(TIMEOUT_MS, 60000).
 
-%% The test's own directory; the caller removes it.
-directory() ->
-    Unique = integer_to_list(erlang:unique_integer([positive])),
-    Dir = filename:join([
-        filename:basedir(user_cache, "partisan-tests"), os:getpid() ++ "-" ++ Unique
-    ]),
-    ok = filelib:ensure_path(Dir),
-    Dir.
-
 new(Count) ->
     new(Count, #{}).
 
@@ -33,7 +23,7 @@ new(Count) ->
 new(Count, Options) ->
     {ok, _} = application:ensure_all_started(inets),
     {ok, _} = application:ensure_all_started(ssl),
-    Dir = directory(),
+    Dir = partisan_test_directory:new(),
     {Overlaid, Overrides} = pod_options(Options, Dir),
     Cluster = maps:merge(Overlaid, #{
         directory => Dir,

@@ -104,7 +104,7 @@ by_service({Net, Dns}) ->
 
 %% The file lists a node that does not exist, is written again in two steps, and vanishes.
 by_file({Net, Dns}) ->
-    File = filename:join(directory(), "nodes"),
+    File = filename:join(partisan_test_directory:new(), "nodes"),
     Line = fun(I) ->
         [node_name(host(Net, I)), " ", inet:ntoa(host(Net, I)), $\n]
     end,
@@ -181,11 +181,3 @@ node_name({_, _, _, I}) -> <<"node-", (integer_to_binary(I))/binary>>.
 host({A, B}, I) -> {127, A, B, I}.
 
 peer(Name, Host) -> partisan_peer:new(Name, Host, 7946).
-
-directory() ->
-    Unique = integer_to_list(erlang:unique_integer([positive])),
-    Path = filename:join(
-        os:getenv("TMPDIR", "/tmp"), "partisan-discovery-" ++ os:getpid() ++ "-" ++ Unique
-    ),
-    ok = file:make_dir(Path),
-    Path.

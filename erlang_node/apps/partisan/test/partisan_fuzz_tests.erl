@@ -197,7 +197,7 @@ with_pair(Overrides, Test, Until) ->
     end.
 
 over_tls(Until) ->
-    Directory = partisan_test_pki:directory(),
+    Directory = partisan_test_directory:new(),
     try
         Certificate = partisan_test_pki:certificate(partisan_test_pki:authority(), #{}),
         ok = partisan_test_pki:write(Directory, Certificate),

@@ -25,7 +25,7 @@ connections_test_() ->
     end}.
 
 pairs() ->
-    Directory = partisan_test_pki:directory(),
+    Directory = partisan_test_directory:new(),
     Certificate = partisan_test_pki:certificate(partisan_test_pki:authority(), #{}),
     ok = partisan_test_pki:write(Directory, Certificate),
     {Directory, pair(#{}), pair(#{tls => partisan_test_pki:files(Directory)})}.

@@ -74,7 +74,7 @@ members([A, B]) ->
     ?assertEqual([{process, {members, [name(A), name(B)]}}], take(A, 1)).
 
 persisted([A, _]) ->
-    Dir = partisan_test_directory(),
+    Dir = partisan_test_directory:new(),
     try
         ok = call(A, ?MODULE, restart, [#{directory => Dir}]),
         ?assertNot(is_map_key(persisted, ask(A, options))),
@@ -124,14 +124,6 @@ effects(Node, Effects) ->
 
 take(Node, Count) ->
     call(Node, partisan_test_sink, take, [sink, Count]).
-
-partisan_test_directory() ->
-    Unique = integer_to_list(erlang:unique_integer([positive])),
-    Dir = filename:join([
-        filename:basedir(user_cache, "partisan-tests"), os:getpid() ++ "-process-" ++ Unique
-    ]),
-    ok = filelib:ensure_path(Dir),
-    Dir.
 
 %% On the nodes.
 

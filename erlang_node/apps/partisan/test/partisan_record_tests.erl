@@ -3,7 +3,7 @@
 -include_lib("eunit/include/eunit.hrl").
 
 record_test_() ->
-    {foreach, fun directory/0, fun remove/1, [
+    {foreach, fun partisan_test_directory:new/0, fun remove/1, [
         fun(Dir) -> {"in memory nothing is flushed", fun() -> in_memory(Dir) end} end,
         fun(Dir) -> {"on a disk file and rename are flushed", fun() -> on_disk(Dir) end} end,
         fun(Dir) -> {"on a disk a failed write is an error", fun() -> unwritable(Dir) end} end
@@ -55,14 +55,6 @@ traced(Pid) ->
 
 file(Dir) ->
     filename:join(Dir, "a.record").
-
-directory() ->
-    Unique = integer_to_list(erlang:unique_integer([positive])),
-    Dir = filename:join([
-        filename:basedir(user_cache, "partisan-tests"), os:getpid() ++ "-" ++ Unique
-    ]),
-    ok = filelib:ensure_path(Dir),
-    Dir.
 
 remove(Dir) ->
     _ = persistent_term:erase({partisan_record, on_disk}),

@@ -5,7 +5,7 @@
 -module(partisan_test_pki).
 
 -export([authority/0, intermediate/1, certificate/2]).
--export([directory/0, write/2, write/3, files/1, options/1]).
+-export([write/2, write/3, files/1, options/1]).
 
 %% Object identifiers: extensions, names, algorithms.
 -define(KEY_USAGE, {2, 5, 29, 15}).
@@ -86,15 +86,6 @@ public_half(Key) when element(1, Key) =:= 'ECPrivateKey' ->
             Curve -> {'PublicKeyAlgorithm', ?EC_PUBLIC_KEY, Curve}
         end,
     {'OTPSubjectPublicKeyInfo', Algorithm, {'ECPoint', element(5, Key)}}.
-
-%% A new directory for files.
-directory() ->
-    Unique = integer_to_list(erlang:unique_integer([positive])),
-    Directory = filename:join([
-        filename:basedir(user_cache, "partisan-tests"), os:getpid() ++ "-pki-" ++ Unique
-    ]),
-    ok = filelib:ensure_path(Directory),
-    Directory.
 
 %% Writes a node's certificate, key and trusted authorities to the files of a directory: each new
 %% file replaces its predecessor atomically, as in a mounted Secret.

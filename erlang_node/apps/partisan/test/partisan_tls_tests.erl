@@ -55,7 +55,7 @@ pair_test_() ->
 %% Unauthenticated peers.
 
 setup() ->
-    Directory = partisan_test_pki:directory(),
+    Directory = partisan_test_directory:new(),
     Authority = authority(),
     ok = partisan_test_pki:write(Directory, certificate(Authority, #{})),
     Overrides = #{
@@ -219,7 +219,7 @@ usage(Node) ->
 %% Members.
 
 with_files(Test) ->
-    Directory = partisan_test_pki:directory(),
+    Directory = partisan_test_directory:new(),
     try
         Test(Directory)
     after

@@ -104,10 +104,7 @@ form() ->
     Nodes = partisan_test_cluster:start_connected(3, #{}),
     Paths = [filename:dirname(code:which(M)) || M <- [?MODULE, protocol_workload, workload]],
     [ok = call(Node, code, add_pathsa, [Paths]) || Node <- Nodes],
-    Unique = integer_to_list(erlang:unique_integer([positive])),
-    Dir = filename:join([
-        filename:basedir(user_cache, "partisan-tests"), os:getpid() ++ "-workload-" ++ Unique
-    ]),
+    Dir = partisan_test_directory:new(),
     {Nodes, Dir}.
 
 release({Nodes, Dir}) ->

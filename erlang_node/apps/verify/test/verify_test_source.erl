@@ -5,11 +5,7 @@
 -export([new/0, remove/1, compile/3, compile/4, path/1]).
 
 new() ->
-    Unique = integer_to_list(erlang:unique_integer([positive])),
-    Dir = filename:join([
-        filename:basedir(user_cache, "partisan-tests"), os:getpid() ++ "-verify-" ++ Unique
-    ]),
-    ok = filelib:ensure_path(Dir),
+    Dir = partisan_test_directory:new(),
     true = code:add_patha(Dir),
     Dir.
 

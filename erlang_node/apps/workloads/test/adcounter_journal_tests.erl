@@ -6,7 +6,7 @@
 -define(RECORD, ?RECORD(#{0 => 3})).
 
 journal_test_() ->
-    {foreach, fun directory/0, fun file:del_dir_r/1, [
+    {foreach, fun partisan_test_directory:new/0, fun file:del_dir_r/1, [
         fun(Dir) -> {"an empty directory holds none", ?_assertEqual(none, load(Dir))} end,
         fun(Dir) -> {"the last record saved is loaded", fun() -> saved(Dir) end} end,
         fun(Dir) -> {"a damaged file counts as none", fun() -> damaged(Dir) end} end,
@@ -42,11 +42,3 @@ unwritable(Dir) ->
 
 load(Dir) ->
     adcounter_journal:load(Dir).
-
-directory() ->
-    Unique = integer_to_list(erlang:unique_integer([positive])),
-    Dir = filename:join([
-        filename:basedir(user_cache, "partisan-tests"), os:getpid() ++ "-" ++ Unique
-    ]),
-    ok = filelib:ensure_path(Dir),
-    Dir.
