@@ -1,8 +1,7 @@
 %%% @doc Backups of the node's workload: the one that it starts from, and those that clients take.
 %%%
-%%% The first one is mounted from the ConfigMap or Secret in `spec.restore'; outside of a pod
-%%% `PARTISAN_RESTORE_FILE' is its path. Every start of a node joins it to the state again, which
-%%% changes nothing that the cluster still holds.
+%%% The first one is mounted from the ConfigMap or Secret in `spec.restore'. Every start of a node
+%%% joins it to the state again, which changes nothing that the cluster still holds.
 -module(node_backup).
 
 -export([restored/3]).
@@ -17,32 +16,34 @@
 
 -export_type([origin/0]).
 
--define(FILE_OF_POD, "/etc/partisan/restore/backup").
 %% One byte more than `workload_backup:decode/1' accepts.
 -define(READ_BYTES, 1048577).
 
-%% @doc The workload with the backup that it starts from, if one is mounted; throws
-%% `{invalid, Text}' for one that it cannot start from.
--spec restored(node_config:environment(), Cluster :: binary(), workload()) -> workload().
-restored(Environment, Cluster, Workload) ->
-    case Environment("PARTISAN_RESTORE_FILE") of
-        Unset when Unset =:= false; Unset =:= "" ->
-            case filelib:is_regular(?FILE_OF_POD) of
-                true -> restore(?FILE_OF_POD, Cluster, Workload);
-                false -> Workload
-            end;
-        File ->
-            restore(File, Cluster, Workload)
+%% @doc The workload with the backup in a file, which it starts from; throws `{invalid, Text}' for
+%% one that it cannot start from.
+-spec restored(file:name_all(), Cluster :: binary(), workload()) -> workload().
+restored(File, _Cluster, none) ->
+    refuse(File, "has no use without a workload");
+restored(File, Cluster, {Module, #{parameters := Parameters} = Options}) ->
+    Bytes = read(File),
+    Checked =
+        case workload_backup:decode(Bytes) of
+            {ok, #{cluster := Cluster} = Backup} ->
+                workload:restorable(Module, Parameters, Backup);
+            {ok, #{cluster := Other}} ->
+                {error, ["is of the cluster ", Other, ", whose nodes have other names: restore it "
+                    "into a cluster of that name"]};
+            {error, _} = Error ->
+                Error
+        end,
+    case Checked of
+        ok -> {Module, Options#{restored => Bytes}};
+        {error, Text} -> refuse(File, Text)
     end.
 
 %% @doc The origin of this node's backups.
 -spec origin(node_config:t()) -> origin().
-origin(#{workload := Workload, context := #{cluster := Cluster, environment := Environment}}) ->
-    Namespace =
-        case Environment("POD_NAMESPACE") of
-            Unset when Unset =:= false; Unset =:= "" -> <<"default">>;
-            Text -> list_to_binary(Text)
-        end,
+origin(#{workload := Workload, namespace := Namespace, context := #{cluster := Cluster}}) ->
     #{cluster => Cluster, namespace => Namespace, workload => Workload}.
 
 %% @doc The state of this node's replica, as a backup.
@@ -65,25 +66,6 @@ take(#{workload := {Module, #{parameters := Parameters}}} = Origin) ->
     end.
 
 %% Internals.
-
-restore(File, _Cluster, none) ->
-    refuse(File, "has no use without a workload");
-restore(File, Cluster, {Module, #{parameters := Parameters} = Options}) ->
-    Bytes = read(File),
-    Checked =
-        case workload_backup:decode(Bytes) of
-            {ok, #{cluster := Cluster} = Backup} ->
-                workload:restorable(Module, Parameters, Backup);
-            {ok, #{cluster := Other}} ->
-                {error, ["is of the cluster ", Other, ", whose nodes have other names: restore it "
-                    "into a cluster of that name"]};
-            {error, _} = Error ->
-                Error
-        end,
-    case Checked of
-        ok -> {Module, Options#{restored => Bytes}};
-        {error, Text} -> refuse(File, Text)
-    end.
 
 -spec refuse(file:name_all(), iodata()) -> no_return().
 refuse(File, Text) ->

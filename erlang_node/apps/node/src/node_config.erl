@@ -15,8 +15,9 @@
 -export([read_bearer/1]).
 
 -import(node_config_file, [get/2, optional/3, peer/1, invalid/1, invalid/2]).
+-import(node_environment, [required/2, path/3, mounted/3, address/2]).
 
--type environment() :: fun((string()) -> string() | false).
+-type environment() :: node_environment:t().
 %% Secret for commands over HTTP. `cluster_token': in a pod created before the bearer existed.
 -type bearer() :: {file, file:name_all()} | cluster_token.
 -type t() :: #{
@@ -33,6 +34,8 @@
     run := binary(),
     workload := none | {module(), workload:options()},
     revision := binary(),
+    % Of the cluster.
+    namespace := binary(),
     % Whether modules of the running node may be replaced.
     development := boolean(),
     context := node_overlay:context()
@@ -66,6 +69,7 @@
 -define(CONFIG_FILE, "/etc/partisan/config/node.config").
 -define(TOKEN_FILE, "/etc/partisan/secret/token").
 -define(BEARER_FILE, "/etc/partisan/bearer/bearer").
+-define(RESTORE_FILE, "/etc/partisan/restore/backup").
 -define(STATE_DIR, "/var/lib/partisan").
 
 %% @doc The configuration of this node, with warnings about ignored keys.
@@ -193,7 +197,8 @@ settings(Environment, Settings) ->
         http_port => get(http_port, Settings),
         bearer => bearer(Environment),
         run => get(run, Settings),
-        workload => node_backup:restored(Environment, Cluster, Workload),
+        workload => restored(Environment, Cluster, Workload),
+        namespace => optional(namespace, <<"default">>, Settings),
         revision => get(revision, Settings),
         development => optional(development, false, Settings),
         context => Context
@@ -244,15 +249,21 @@ workload({Kind, Given}, #{run := Run} = Common) ->
 
 %% Internals: the environment.
 
-%% A named file must exist; a pod created before the bearer existed mounts none.
+%% A pod created before the bearer existed mounts none.
 bearer(Environment) ->
-    File = path(Environment, "PARTISAN_BEARER_FILE", ?BEARER_FILE),
-    case File =/= ?BEARER_FILE orelse filelib:is_regular(File) of
-        true ->
+    case mounted(Environment, "PARTISAN_BEARER_FILE", ?BEARER_FILE) of
+        {file, File} = Bearer ->
             _ = secret(File),
-            {file, File};
-        false ->
+            Bearer;
+        none ->
             cluster_token
+    end.
+
+%% Without `spec.restore' none is mounted.
+restored(Environment, Cluster, Workload) ->
+    case mounted(Environment, "PARTISAN_RESTORE_FILE", ?RESTORE_FILE) of
+        {file, File} -> node_backup:restored(File, Cluster, Workload);
+        none -> Workload
     end.
 
 secret(File) ->
@@ -268,20 +279,6 @@ secret(File) ->
             invalid("~ts cannot be read: ~ts", [File, file:format_error(Reason)])
     end.
 
-required(Environment, Variable) ->
-    case Environment(Variable) of
-        Value when Value =:= false; Value =:= "" ->
-            invalid("the environment variable ~s is not set", [Variable]);
-        Value ->
-            Value
-    end.
-
-path(Environment, Variable, Default) ->
-    case Environment(Variable) of
-        Value when Value =:= false; Value =:= "" -> Default;
-        Value -> Value
-    end.
-
 storage("disk") -> disk;
 storage(Value) when Value =:= false; Value =:= "" -> memory;
 storage(Text) -> invalid("PARTISAN_STATE must be disk or not set, not ~ts", [Text]).
@@ -291,10 +288,4 @@ listen_ip(Environment, PodAddress) ->
         {false, {_, _, _, _}} -> {0, 0, 0, 0};
         {false, _} -> {0, 0, 0, 0, 0, 0, 0, 0};
         {Text, _} -> address("PARTISAN_LISTEN_IP", Text)
-    end.
-
-address(Variable, Text) ->
-    case inet:parse_strict_address(Text) of
-        {ok, Address} -> Address;
-        {error, einval} -> invalid("~s must be an IP address, not ~ts", [Variable, Text])
     end.
