@@ -69,15 +69,13 @@ unless_older(none, _Counts) ->
 %% and no later one will report it.
 -spec state([count()], Members :: [partisan_peer:name()]) -> adcounter_state:t().
 state(Counts, Members) ->
-    Counted = [{[Name, Incarnation, Ad], [N]} || {Ad, {Name, Incarnation}, N} <- Counts],
     Absent = maps:without(Members, incarnations(Counts)),
-    Ended = [{[Name, Last + 1], [0, 0]} || {Name, Last} <- maps:to_list(Absent)],
-    Keyed = [
-        {Key, Leaf}
-     || {Path, Leaf} <- Counted ++ Ended, {ok, Key} <- [adcounter_state:key(Path)]
-    ],
-    {ok, _New, State} = lasp_lattice:join(adcounter_state, Keyed, adcounter_state:new()),
-    State.
+    lists:foldl(
+        fun adcounter_state:merge/2,
+        adcounter_state:new(),
+        [adcounter_state:counted(Ad, Actor, N) || {Ad, Actor, N} <- Counts] ++
+            [adcounter_state:report(Name, I + 1, false, 0) || {Name, I} <- maps:to_list(Absent)]
+    ).
 
 %% Internals.
 

@@ -100,10 +100,7 @@ escaped(Byte) when Byte > $\s, Byte < 127, Byte =/= $% -> <<Byte>>;
 escaped(Byte) -> list_to_binary(io_lib:format("%~2.16.0B", [Byte])).
 
 checksum(Content) ->
-    << <<(digit(Nibble))>> || <<Nibble:4>> <= crypto:hash(sha256, Content) >>.
-
-digit(Nibble) when Nibble < 10 -> $0 + Nibble;
-digit(Nibble) -> $a + Nibble - 10.
+    string:lowercase(binary:encode_hex(crypto:hash(sha256, Content))).
 
 -spec unusable(iodata()) -> no_return().
 unusable(Text) ->
