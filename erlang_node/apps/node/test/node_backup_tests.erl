@@ -11,7 +11,7 @@ restore_test_() ->
         Long = #{workload => ?T:workload(#{impressions => 1000000})},
         Backup = with(?T:new(2, Long), fun(Cluster) ->
             {202, _, _} = ?T:post(0, "/workload/start", ?T:authorized("r1", Cluster), Cluster),
-            ok = ?T:await(fun() -> maps:get(<<"value">>, reported(1, Cluster)) > 40 end),
+            ok = ?T:await(fun() -> maps:get(<<"value">>, ?T:reported(1, Cluster)) > 40 end),
             {200, Headers, Body} = ?T:get(0, "/backup", Cluster),
             ?assertEqual("text/plain; charset=utf-8", proplists:get_value("content-type", Headers)),
             Body
@@ -21,14 +21,14 @@ restore_test_() ->
         ?assert(Counted > 0),
         with(?T:new(2, Long#{restore => Backup}), fun(Cluster) ->
             ?assertMatch(#{<<"value">> := Counted, <<"phase">> := <<"waiting">>},
-                reported(0, Cluster)),
+                ?T:reported(0, Cluster)),
             {202, _, _} = ?T:post(0, "/workload/start", ?T:authorized("r1", Cluster), Cluster),
-            ok = ?T:await(fun() -> maps:get(<<"value">>, reported(1, Cluster)) > Counted end),
+            ok = ?T:await(fun() -> maps:get(<<"value">>, ?T:reported(1, Cluster)) > Counted end),
             {200, _, Later} = ?T:get(1, "/backup", Cluster),
             {ok, #{entries := Now}} = workload_backup:decode(Later),
             % Each old entry as it was, and those of new actors.
             ?assertEqual(Entries, maps:with(maps:keys(Entries), Now)),
-            Actors = [maps:get(<<"actor">>, reported(I, Cluster)) || I <- ?T:names(Cluster)],
+            Actors = [maps:get(<<"actor">>, ?T:reported(I, Cluster)) || I <- ?T:names(Cluster)],
             New = maps:keys(maps:without(maps:keys(Entries), Now)),
             ?assertEqual([], [Key || Key <- New, not lists:any(starts(Key), Actors)])
         end)
@@ -116,10 +116,6 @@ load(Bytes, Changes) ->
     after
         ?T:stop(Cluster)
     end.
-
-reported(I, Cluster) ->
-    #{<<"workload">> := Workload} = ?T:status(I, Cluster),
-    Workload.
 
 %% With all of its nodes.
 with(New, Fun) ->

@@ -24,9 +24,9 @@ run(Mode) ->
         % Killed, and its storage with it: a new actor.
         Killed = ?T:start(1, ?T:forget(1, ?T:kill(1, Formed))),
         % Killed, but the storage stays: the same actor continues with its counts.
-        #{<<"actor">> := Actor, <<"increments">> := Before} = workload(2, Killed),
+        #{<<"actor">> := Actor, <<"increments">> := Before} = ?T:reported(2, Killed),
         Restarted = ?T:start(2, ?T:kill(2, Killed)),
-        #{<<"actor">> := Again, <<"increments">> := After} = workload(2, Restarted),
+        #{<<"actor">> := Again, <<"increments">> := After} = ?T:reported(2, Restarted),
         ?assertEqual(Actor, Again),
         ?assert(After >= Before),
         % Replaced gracefully: its counts are in the counter, to the last increment.
@@ -34,7 +34,7 @@ run(Mode) ->
         {Departed, Count} = record_of(3, Left),
         Whole = ?T:start(3, ?T:forget(3, Left)),
         ok = ?T:await(fun() -> lists:all(fun(I) -> converged(I, Whole) end, ?T:names(Whole)) end),
-        Workloads = [workload(I, Whole) || I <- ?T:names(Whole)],
+        Workloads = [?T:reported(I, Whole) || I <- ?T:names(Whole)],
         Said = atom_to_binary(Mode),
         [?assertMatch(#{<<"synchronization">> := Said}, Workload) || Workload <- Workloads],
         check_agreement(Workloads),
@@ -61,7 +61,7 @@ switch() ->
         [{200, _, _} = configure(I, Other, Formed) || I <- [0, 1, 2]],
         Late = ?T:start(3, ?T:kill(3, Formed)),
         ?assertMatch(#{<<"revision">> := <<"1">>}, ?T:status(3, Late)),
-        ok = ?T:await(fun() -> maps:get(<<"phase">>, workload(3, Late)) =/= <<"waiting">> end),
+        ok = ?T:await(fun() -> maps:get(<<"phase">>, ?T:reported(3, Late)) =/= <<"waiting">> end),
         {200, _, _} = configure(3, Other, Late),
         ok = ?T:await(fun() -> lists:all(fun(I) -> converged(I, Late) end, ?T:names(Late)) end),
         [
@@ -71,8 +71,8 @@ switch() ->
             )
          || I <- ?T:names(Late)
         ],
-        check_agreement([workload(I, Late) || I <- ?T:names(Late)]),
-        check_sum([workload(I, Late) || I <- ?T:names(Late)])
+        check_agreement([?T:reported(I, Late) || I <- ?T:names(Late)]),
+        check_sum([?T:reported(I, Late) || I <- ?T:names(Late)])
     after
         ?T:stop(Formed)
     end.
@@ -194,17 +194,13 @@ await_joined(Cluster) ->
 
 await_value(Least, Cluster) ->
     ?T:await(fun() ->
-        #{<<"value">> := Value} = workload(0, Cluster),
+        #{<<"value">> := Value} = ?T:reported(0, Cluster),
         Value >= Least
     end).
 
 converged(I, Cluster) ->
-    #{<<"converged">> := Converged} = workload(I, Cluster),
+    #{<<"converged">> := Converged} = ?T:reported(I, Cluster),
     Converged.
-
-workload(I, Cluster) ->
-    #{<<"workload">> := Workload} = ?T:status(I, Cluster),
-    Workload.
 
 %% The file is the final record of a stopped node's counts.
 record_of(I, #{directory := Dir}) ->

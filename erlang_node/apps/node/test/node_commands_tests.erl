@@ -80,16 +80,6 @@ session_test_() ->
 
 %% The lines of JSON that a console writes for commands, before it ends with its input.
 session(Directory, Commands) ->
-    Path = filename:join([Directory, "console", "socket"]),
-    {ok, Socket} = gen_tcp:connect({local, Path}, 0, [local, binary, {active, false}]),
-    Lines = lists:join($\n, ["node_commands:serve()." | Commands]),
-    ok = gen_tcp:send(Socket, [Lines, $\n]),
-    ok = gen_tcp:shutdown(Socket, write),
-    Output = string:split(unicode:characters_to_list(received(Socket)), "\n", all),
+    Typed = [[Line, $\n] || Line <- ["node_commands:serve()." | Commands]],
+    Output = string:split(node_console_tests:session(Directory, Typed), "\n", all),
     [Line || "{" ++ _ = Line <- Output].
-
-received(Socket) ->
-    case gen_tcp:recv(Socket, 0, 30000) of
-        {ok, Bytes} -> <<Bytes/binary, (received(Socket))/binary>>;
-        {error, closed} -> <<>>
-    end.

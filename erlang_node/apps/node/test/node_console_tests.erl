@@ -1,5 +1,8 @@
 -module(node_console_tests).
 
+%% For other tests.
+-export([session/2]).
+
 -include_lib("eunit/include/eunit.hrl").
 -include_lib("kernel/include/file.hrl").
 

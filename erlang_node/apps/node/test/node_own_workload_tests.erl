@@ -24,12 +24,14 @@ example() ->
         ?assertMatch({409, _, _}, Refused),
         {202, _, _} = ?T:post(0, "/workload/start", ?T:authorized("r1", First), First),
         ok = ?T:await(fun() -> value(0, First) =:= 2 andalso value(1, First) =:= 2 end),
-        ?assertMatch(#{<<"phase">> := <<"running">>, <<"converged">> := false}, reported(0, First)),
+        ?assertMatch(
+            #{<<"phase">> := <<"running">>, <<"converged">> := false}, ?T:reported(0, First)
+        ),
         Whole = ?T:start(2, First),
         ok = await_finished(Whole),
         Again = ?T:start(1, ?T:forget(1, ?T:kill(1, Whole))),
         ok = await_finished(Again),
-        Reports = [reported(I, Again) || I <- ?T:names(Again)],
+        Reports = [?T:reported(I, Again) || I <- ?T:names(Again)],
         [
             ?assertMatch(#{<<"kind">> := <<"rumours">>, <<"value">> := Size}, Report)
          || Report <- Reports
@@ -46,17 +48,13 @@ example() ->
 await_finished(Cluster) ->
     ?T:await(fun() ->
         lists:all(
-            fun(I) -> maps:get(<<"phase">>, reported(I, Cluster)) =:= <<"finished">> end,
+            fun(I) -> maps:get(<<"phase">>, ?T:reported(I, Cluster)) =:= <<"finished">> end,
             ?T:names(Cluster)
         )
     end).
 
 value(I, Cluster) ->
-    maps:get(<<"value">>, reported(I, Cluster)).
-
-reported(I, Cluster) ->
-    #{<<"workload">> := Workload} = ?T:status(I, Cluster),
-    Workload.
+    maps:get(<<"value">>, ?T:reported(I, Cluster)).
 
 %% Into a directory on the code path of this node, and so of those that it starts.
 compile_example() ->

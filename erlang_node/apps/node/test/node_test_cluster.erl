@@ -4,7 +4,8 @@
 
 -export([new/1, new/2]).
 -export([start/2, terminate/2, kill/2, forget/2, stop/1]).
--export([names/1, get/3, post/4, authorized/2, status/2, address/2, token/1, bearer/1, call/5]).
+-export([names/1, get/3, post/4, authorized/2, status/2, reported/2, call/5]).
+-export([address/2, token/1, bearer/1]).
 -export([write_bearer/2]).
 -export([configuration/2, workload/1, await/1]).
 %% On the nodes.
@@ -174,6 +175,11 @@ verification(#{}) ->
 status(I, Cluster) ->
     {200, _, Body} = get(I, "/status", Cluster),
     node_test_json:decode(Body).
+
+%% The workload in the status.
+reported(I, Cluster) ->
+    #{<<"workload">> := Workload} = status(I, Cluster),
+    Workload.
 
 call(I, Module, Function, Arguments, #{nodes := Nodes}) ->
     #{I := {Peer, _}} = Nodes,
