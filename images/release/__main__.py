@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from charts.tools.values import ChartError
 from images.builder.tools import ImageError, run
 from images.release import version
 from images.release.build import build
@@ -122,7 +123,14 @@ def main() -> int:
         seconds = build(wanted) if options.command == "build" else check(wanted)
         record(wanted, options.command, seconds)
         print(f"{relative(wanted.directory)}: {len(digests(wanted.directory))} files", flush=True)
-    except (ReleaseError, ImageError, CommandError, BuildError, FileNotFoundError) as error:
+    except (
+        ReleaseError,
+        ImageError,
+        ChartError,
+        CommandError,
+        BuildError,
+        FileNotFoundError,
+    ) as error:
         print(f"release: {error}", file=sys.stderr)
         return 1
     return 0

@@ -13,6 +13,7 @@ from typing import Any
 
 import yaml
 
+from charts.tools.definition import oldest
 from images.release import archive, chart, oci
 from images.release.bundle_rules import check
 from images.release.plan import Plan
@@ -50,14 +51,17 @@ def labels() -> dict[str, str]:
 
 
 def rendered(plan: Plan) -> list[Json]:
-    """The chart's objects but the rights of users, which OLM grants itself. Raises CommandError."""
+    """The chart's objects but the rights of users, which OLM grants itself.
+
+    Raises CommandError, ChartError.
+    """
     return chart.rendered(plan, "rbac.aggregateToUserRoles=false")
 
 
 def documents(plan: Plan, objects: Iterable[Json]) -> dict[str, Json]:
     """The documents of the bundle by their paths, from the chart's rendered objects.
 
-    Raises ReleaseError: one of them is of a kind that is not expected.
+    Raises ReleaseError: one of them is of a kind that is not expected; ChartError.
     """
     plain = [chart.without_helm(item) for item in objects]
     definition = yaml.safe_load((ROOT / DEFINITION).read_text())
@@ -78,7 +82,10 @@ def documents(plan: Plan, objects: Iterable[Json]) -> dict[str, Json]:
 
 
 def service_version(plan: Plan, objects: list[Json], definition: Json) -> Json:
-    """The ClusterServiceVersion: the operator's deployment, its rights and what users see."""
+    """The ClusterServiceVersion: the operator's deployment, its rights and what users see.
+
+    Raises ChartError.
+    """
     seen = data_of(__file__)
     example = yaml.safe_load(EXAMPLE.read_text())
     deployment = _only(objects, "Deployment", RELEASE)
@@ -99,7 +106,7 @@ def service_version(plan: Plan, objects: list[Json], definition: Json) -> Json:
         "spec": {
             **seen["spec"],
             "version": plan.version,
-            "minKubeVersion": chart.KUBERNETES,
+            "minKubeVersion": f"{oldest()}.0",
             "icon": [
                 {
                     "base64data": base64.b64encode(ICON.read_bytes()).decode(),
@@ -133,7 +140,10 @@ def service_version(plan: Plan, objects: list[Json], definition: Json) -> Json:
 
 
 def build(plan: Plan) -> None:
-    """Writes the bundle as a directory and as an image. Raises CommandError, ReleaseError."""
+    """Writes the bundle as a directory and as an image.
+
+    Raises CommandError, ReleaseError, ChartError.
+    """
     found = documents(plan, rendered(plan))
     check(found)
     files = {

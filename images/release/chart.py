@@ -11,6 +11,7 @@ from pathlib import Path
 
 import yaml
 
+from charts.tools.definition import oldest
 from images.release import archive, oci
 from images.release.plan import Plan
 from images.release.version import ReleaseError
@@ -23,9 +24,6 @@ CONTENT = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
 
 LEFT_OUT = ("tests", ".helmignore")
 """Unit tests of the templates, and the list that leaves them out."""
-
-KUBERNETES = "1.30.0"
-"""The version for which the manifest is rendered: the oldest that the chart allows."""
 
 IMAGES = {"image": "operator", "nodeImage": "erlang-node"}
 """The release's images, by the key of the chart's values."""
@@ -68,7 +66,11 @@ def package(plan: Plan) -> None:
 
 
 def rendered(plan: Plan, *values: str) -> list[oci.Json]:
-    """The objects of the packaged chart, rendered with `values`. Raises CommandError."""
+    """The objects of the packaged chart for the oldest Kubernetes, rendered with `values`.
+
+    Raises CommandError, ChartError.
+    """
+    kubernetes = f"{oldest()}.0"
     with tempfile.TemporaryDirectory() as directory:
         for path, content in files(plan).items():
             target = Path(directory, NAME, path)
@@ -78,7 +80,7 @@ def rendered(plan: Plan, *values: str) -> list[oci.Json]:
         text = capture(
             [
                 *(helm(), "template", RELEASE, f"{directory}/{NAME}"),
-                *("--namespace", NAMESPACE, "--kube-version", KUBERNETES, "--no-hooks", *settings),
+                *("--namespace", NAMESPACE, "--kube-version", kubernetes, "--no-hooks", *settings),
             ]
         )
     return [item for item in yaml.safe_load_all(text) if item]
@@ -87,7 +89,8 @@ def rendered(plan: Plan, *values: str) -> list[oci.Json]:
 def manifest(plan: Plan) -> str:
     """One manifest with the namespace, the CRD and the operator, for `kubectl apply`.
 
-    Its objects are not Helm's: they say so, lest Helm refuses them or is asked about them.
+    Its objects are not Helm's: they say so, lest Helm refuses them or is asked about them. Raises
+    CommandError, ChartError.
     """
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
     objects = [namespace, *(without_helm(item) for item in rendered(plan))]
@@ -118,5 +121,5 @@ _HELM = ("app.kubernetes.io/managed-by", "helm.sh/chart", "helm.sh/resource-poli
 
 
 def write_manifest(plan: Plan) -> None:
-    """Writes the manifest. Raises CommandError."""
+    """Writes the manifest. Raises CommandError, ChartError."""
     plan.file("install.yaml").write_text(manifest(plan))
