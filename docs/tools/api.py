@@ -8,16 +8,13 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from functools import cache
 from typing import Any
 
-import yaml
-
+from scale_tests.cluster import crd
 from scale_tests.host.commands import ROOT
 from scale_tests.host.documents import with_part
 
 PAGE = ROOT / "docs/reference/api.md"
-DEFINITION = ROOT / "crds/partisanclusters.yaml"
 
 LONGEST = 9
 """Fields of an object that stand in the table of its parent; one with more has its own."""
@@ -25,11 +22,10 @@ LONGEST = 9
 Schema = Mapping[str, Any]
 
 
-@cache
 def stored_schema() -> Schema:
     """The schema of the version that is stored."""
-    definition = yaml.load(DEFINITION.read_text(), yaml.CSafeLoader)
-    (stored,) = (version for version in definition["spec"]["versions"] if version["storage"])
+    versions = crd.definition()["spec"]["versions"]
+    (stored,) = (version for version in versions if version["storage"])
     schema: Schema = stored["schema"]["openAPIV3Schema"]
     return schema
 

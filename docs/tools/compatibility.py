@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-import yaml
-
 from charts.tools.definition import oldest
 from charts.tools.previous import unpacked
 from charts.tools.previous import version as chart_version
@@ -18,6 +16,7 @@ from images.builder.catalogue import IMAGE_OTP, OTP_SUITES
 from images.release.plan import ARCHITECTURES
 from images.release.plugin import PLATFORMS, PYTHONS
 from images.release.version import version
+from scale_tests.cluster import crd
 from scale_tests.host.commands import ROOT
 from scale_tests.localkube import build
 
@@ -50,9 +49,9 @@ def page() -> str:
 
 def release() -> list[Sequence[str]]:
     """The parts of this checkout and their versions."""
-    crd = yaml.safe_load((ROOT / "crds/partisanclusters.yaml").read_text())["spec"]
-    served = [each["name"] for each in crd["versions"] if each["served"]]
-    (stored,) = (each["name"] for each in crd["versions"] if each["storage"])
+    versions = crd.definition()["spec"]["versions"]
+    served = [each["name"] for each in versions if each["served"]]
+    (stored,) = (each["name"] for each in versions if each["storage"])
     lowest, highest = wire()
     return [
         ("chart, operator, runtime, both images", version()),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterable
+from copy import deepcopy
 from typing import Any
 
 import yaml
@@ -18,6 +19,7 @@ from images.release import archive, chart, oci
 from images.release.bundle_rules import check
 from images.release.plan import Plan
 from images.release.version import ReleaseError
+from scale_tests.cluster import crd
 from scale_tests.cluster.operator import RELEASE
 from scale_tests.host.commands import ROOT
 from scale_tests.host.documents import data_of
@@ -26,7 +28,6 @@ Json = dict[str, Any]
 
 ICON = ROOT / "docs" / "pictures" / "architecture-light.svg"
 EXAMPLE = ROOT / "examples" / "cluster.yaml"
-DEFINITION = "crds/partisanclusters.yaml"
 
 KEPT = ("Service", "PodDisruptionBudget")
 """Kinds of the chart's objects that are in the bundle as they are."""
@@ -64,7 +65,7 @@ def documents(plan: Plan, objects: Iterable[Json]) -> dict[str, Json]:
     Raises ReleaseError: one of them is of a kind that is not expected; ChartError.
     """
     plain = [chart.without_helm(item) for item in objects]
-    definition = yaml.safe_load((ROOT / DEFINITION).read_text())
+    definition = deepcopy(dict(crd.definition()))
     known = {*KEPT, *DESCRIBED, definition["kind"]}
     if unknown := {item["kind"] for item in plain} - known:
         raise ReleaseError(f"the bundle has no place for the chart's {', '.join(sorted(unknown))}")

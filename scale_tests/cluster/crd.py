@@ -1,7 +1,8 @@
-"""The values that a PartisanCluster may have, read from its CRD."""
+"""The CRD of PartisanClusters, and the values that it allows."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, cast
 
@@ -10,6 +11,12 @@ import yaml
 from scale_tests.host.commands import ROOT
 
 FILE = ROOT / "crds" / "partisanclusters.yaml"
+
+
+@cache
+def definition() -> Mapping[str, Any]:
+    """The CRD. All callers share it: one that changes something takes a copy."""
+    return cast(Mapping[str, Any], yaml.load(FILE.read_text(), yaml.CSafeLoader))
 
 
 def overlays() -> tuple[str, ...]:
@@ -32,8 +39,6 @@ def fields() -> frozenset[str]:
     return frozenset(_spec())
 
 
-@cache
-def _spec() -> dict[str, Any]:
-    definition = yaml.safe_load(FILE.read_text())
-    schema = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
-    return cast(dict[str, Any], schema["properties"]["spec"]["properties"])
+def _spec() -> Mapping[str, Any]:
+    schema = definition()["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    return cast(Mapping[str, Any], schema["properties"]["spec"]["properties"])
