@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from markdown_it import MarkdownIt
@@ -43,9 +44,15 @@ class Snippet:
         return f"{self.page}:{self.line}"
 
 
+@cache
+def tokens(page: Path) -> tuple[Token, ...]:
+    """The tokens of a page."""
+    return tuple(MarkdownIt("commonmark").enable("table").parse((ROOT / page).read_text()))
+
+
 def blocks(page: Path, *languages: str) -> Iterator[Snippet]:
     """The fenced blocks of a page in these languages."""
-    for token in _tokens(page):
+    for token in tokens(page):
         language = token.info.partition(" ")[0]
         if token.type == "fence" and language in languages:
             yield Snippet(page, _line(token), language, token.content)
@@ -53,14 +60,10 @@ def blocks(page: Path, *languages: str) -> Iterator[Snippet]:
 
 def code(page: Path) -> Iterator[Snippet]:
     """The code in the prose of a page, tables and headings included."""
-    for token in _tokens(page):
+    for token in tokens(page):
         for child in token.children or ():
             if child.type == "code_inline":
                 yield Snippet(page, _line(token), "", child.content)
-
-
-def _tokens(page: Path) -> list[Token]:
-    return MarkdownIt("commonmark").enable("table").parse((ROOT / page).read_text())
 
 
 def _line(token: Token) -> int:

@@ -16,6 +16,7 @@ import yaml
 from partisan_operator.children.desired import desired_children
 from partisan_operator.models import PartisanCluster
 
+from docs.tools.snippets import PAGES, blocks
 from scale_tests.cluster.kube import ApiError, Cluster, Json, core
 from scale_tests.cluster.subject import manifest
 from scale_tests.e2e import crd_copy, hostile
@@ -184,12 +185,12 @@ def _published() -> Iterator[tuple[Path, Json]]:
     """The manifests of PartisanClusters in examples/ and in the documents."""
     for file in ROOT.glob("examples/**/*.yaml"):
         yield from ((file, body) for body in _clusters(file.read_text()))
-    for file in (ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("charts/**/*.md")):
-        for block in re.findall(r"```(?:yaml|sh)[^\n]*\n(.*?)```", file.read_text(), re.DOTALL):
-            for text in re.findall(_MANIFEST, block):
-                yield from ((file, body) for body in _clusters(text))
-        for block in re.findall(r"```yaml[^\n]*\n(.*?)```", file.read_text(), re.DOTALL):
-            yield from ((file, body) for body in _completed(block))
+    for page in PAGES:
+        for block in blocks(page, "yaml", "sh"):
+            for text in re.findall(_MANIFEST, block.text):
+                yield from ((page, body) for body in _clusters(text))
+            if block.language == "yaml":
+                yield from ((page, body) for body in _completed(block.text))
 
 
 _MANIFEST = re.compile(r"^apiVersion: partisan.*?(?=^[A-Z]+$|^---$|\Z)", re.MULTILINE | re.DOTALL)

@@ -14,9 +14,8 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
 
+from docs.tools.snippets import tokens
 from scale_tests.host.commands import ROOT, capture
 
 _LISTED = capture(["git", "ls-files", "--cached", "--others", "--exclude-standard"])
@@ -37,12 +36,6 @@ PATH = {"link_open": "href", "image": "src"}
 
 HTML = re.compile(r'\b(?:href|src|srcset)="([^"]+)"')
 """A target in a block of HTML."""
-
-
-@cache
-def tokens(document: Path) -> list[Token]:
-    """The tokens of a document."""
-    return MarkdownIt("commonmark").enable("table").parse((ROOT / document).read_text())
 
 
 def targets(document: Path) -> Iterator[str]:
