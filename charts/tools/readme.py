@@ -14,6 +14,7 @@ from charts.tools.values import ChartError, Value, described_values
 from scale_tests.cluster.operator import CHART
 from scale_tests.host.commands import ROOT, relative
 from scale_tests.host.documents import with_part
+from scale_tests.measure.page import row
 
 README = ROOT / CHART / "README.md"
 _DEFAULT_WIDTH = 40
@@ -21,13 +22,13 @@ _DEFAULT_WIDTH = 40
 
 def values_table(values: Sequence[Value]) -> str:
     """The table of all values."""
-    rows = [f"| `{v.path}` | {_default(v)} | {_cell(v.description)} |" for v in values]
+    rows = [row((f"`{v.path}`", _default(v), v.description)) for v in values]
     return "\n".join(["| value | default | meaning |", "|---|---|---|", *rows])
 
 
 def alerts_table(alerts: Sequence[Alert]) -> str:
     """The table of all alerts."""
-    rows = [f"| `{a.name}` | {a.severity} | {a.pending} | {_cell(a.description)} |" for a in alerts]
+    rows = [row((f"`{a.name}`", a.severity, a.pending, a.description)) for a in alerts]
     return "\n".join(["| alert | severity | after | what it means |", "|---|---|---|---|", *rows])
 
 
@@ -52,10 +53,6 @@ def check_readme() -> None:
 def _default(value: Value) -> str:
     text = json.dumps(value.default)
     return f"`{text}`" if len(text) <= _DEFAULT_WIDTH else "see values.yaml"
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
 
 
 if __name__ == "__main__":

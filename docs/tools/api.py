@@ -10,9 +10,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from docs.tools.site_text import anchor
 from scale_tests.cluster import crd
 from scale_tests.host.commands import ROOT
 from scale_tests.host.documents import with_part
+from scale_tests.measure.page import row
 
 PAGE = ROOT / "docs/reference/api.md"
 
@@ -46,7 +48,7 @@ class Page:
         heading = "##" if "." not in path else "###"
         self.lines += [f"{heading} `{path}`", "", schema["description"], ""]
         if rules := _rules(schema):
-            self.lines += ["| rules |", "|---|", *(f"| {_cell(rule)} |" for rule in rules), ""]
+            self.lines += ["| rules |", "|---|", *(row([rule]) for rule in rules), ""]
         self.lines += ["| field | type | default | meaning |", "|---|---|---|---|", *rows, ""]
         for place, child in below:
             self.section(place, child)
@@ -120,16 +122,7 @@ def _row(name: str, schema: Schema, *, required: bool, table: str = "") -> str:
         default = f"`{json.dumps(schema['default'])}`"
     rest = [f"Fields: [`{table}`](#{anchor(table)})"] if table else _rules(schema)
     meaning = "<br>".join(filter(None, [schema.get("description", ""), *rest]))
-    return f"| {' | '.join(map(_cell, (f'`{name}`', kind(schema), default, meaning)))} |"
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
-
-
-def anchor(path: str) -> str:
-    """The anchor of an object's heading."""
-    return path.lower().replace(".", "").replace("[]", "")
+    return row((f"`{name}`", kind(schema), default, meaning))
 
 
 def kind(schema: Schema) -> str:

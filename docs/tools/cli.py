@@ -11,6 +11,7 @@ from partisan_operator.cli.catalogue import COMMANDS, COMMON, Argument, Command
 from partisan_operator.cli.parser import PROGRAM
 
 from scale_tests.host.commands import ROOT
+from scale_tests.measure.page import row
 
 PAGE = ROOT / "docs/reference/kubectl-partisan.md"
 
@@ -43,7 +44,7 @@ def _section(command: Command) -> Iterator[str]:
 
 
 def _common() -> list[str]:
-    return [_cells(", ".join(f"`{flag}`" for flag in flags), text) for *flags, text in COMMON]
+    return [row((", ".join(f"`{flag}`" for flag in flags), text)) for *flags, text in COMMON]
 
 
 def _table(title: str, rows: list[str]) -> list[str]:
@@ -62,11 +63,7 @@ def _row(argument: Argument) -> str:
         text = f"optional: {text}"
     if settings.get("required"):
         text = f"required: {text}"
-    return _cells(", ".join(f"`{name}`" for name in names), text)
-
-
-def _cells(*texts: str) -> str:
-    return f"| {' | '.join(text.replace('|', chr(92) + '|') for text in texts)} |"
+    return row((", ".join(f"`{name}`" for name in names), text))
 
 
 if __name__ == "__main__":

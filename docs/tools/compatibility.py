@@ -19,6 +19,7 @@ from images.release.version import version
 from scale_tests.cluster import crd
 from scale_tests.host.commands import ROOT
 from scale_tests.localkube import build
+from scale_tests.measure.page import Table, markdown_table
 
 PAGE = ROOT / "docs/reference/compatibility.md"
 
@@ -43,7 +44,8 @@ def page() -> str:
         ("Around it", ("with", "version", "shown by"), around()),
         ("Older parts", ("this", "with", "shown by"), older()),
     ):
-        parts.append(f"## {heading}\n\n{table(columns, rows)}\n")
+        lines = markdown_table(Table(head=columns, rows=rows))
+        parts.append("\n".join([f"## {heading}", "", *lines, ""]))
     return "\n".join(parts)
 
 
@@ -115,12 +117,6 @@ def wire() -> tuple[int, int]:
     return int(_text(WIRE, r"-define\(LOWEST, (\d+)\)")), int(
         _text(WIRE, r"-define\(HIGHEST, (\d+)\)")
     )
-
-
-def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table in Markdown."""
-    lines = [f"| {' | '.join(cells)} |" for cells in (columns, *rows)]
-    return "\n".join([lines[0], "|---" * len(columns) + "|", *lines[1:]])
 
 
 def _text(path: str, pattern: str) -> str:

@@ -145,8 +145,9 @@ def _marked_down(part: Part, directory: Path) -> list[str]:
 
 def markdown_table(table: Table) -> list[str]:
     """The lines of a table, without its caption."""
-    return [_row(table.head), _row(["---"] * len(table.head)), *map(_row, table.rows)]
+    return [row(table.head), row(["---"] * len(table.head)), *map(row, table.rows)]
 
 
-def _row(values: Sequence[str]) -> str:
+def row(values: Sequence[str]) -> str:
+    """The line of a table's row."""
     return "| " + " | ".join(value.replace("|", "\\|") for value in values) + " |"

@@ -15,6 +15,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
+from docs.tools.site_text import anchor
 from docs.tools.snippets import tokens
 from scale_tests.host.commands import ROOT, capture
 
@@ -57,7 +58,7 @@ def anchors(document: Path) -> frozenset[str]:
     for opening, inline in pairwise(parts):
         if opening.type == "heading_open":
             text = "".join(token.content for token in inline.children or ())
-            name = re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-")
+            name = anchor(text)
             names.add(f"{name}-{found[name]}" if found[name] else name)
             found[name] += 1
     return frozenset(names)
@@ -65,11 +66,11 @@ def anchors(document: Path) -> frozenset[str]:
 
 def leads_somewhere(document: Path, target: str) -> bool:
     """Whether the target of a document's link exists."""
-    path, _, anchor = target.partition("#")
+    path, _, name = target.partition("#")
     resolved = (ROOT / document.parent / path).resolve() if path else ROOT / document
     if not resolved.is_relative_to(ROOT) or (file := resolved.relative_to(ROOT)) not in THERE:
         return False
-    return not anchor or (file in DOCUMENTS and anchor in anchors(file))
+    return not name or (file in DOCUMENTS and name in anchors(file))
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=str)

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from docs.tools.api import PAGE, anchor, generated, kind, stored_schema, tables
+from docs.tools.api import PAGE, generated, kind, stored_schema, tables
+from docs.tools.site_text import anchor
 
 NAME = {"type": "string", "description": "A name.", "minLength": 1, "maxLength": 63}
 PORT: dict[str, Any] = {
