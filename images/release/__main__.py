@@ -82,17 +82,21 @@ def different_files(first: Mapping[str, str], second: Mapping[str, str]) -> list
     return [name for name in names if first.get(name) != second.get(name)]
 
 
-def record(wanted: Plan, step: str, seconds: Mapping[str, float]) -> None:
-    """Adds a run's times and digests to the results, next to those of others."""
+def record(wanted: Plan, step: str, seconds: Mapping[str, float]) -> dict[str, str]:
+    """Adds a run's times and digests to the results, next to those of others.
+
+    Returns the digests.
+    """
     with files.locked(RESULTS.with_suffix(".lock")):
         results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
         release = results.setdefault("release", {})
         release |= {"version": wanted.version, "revision": wanted.revision}
         release.setdefault("seconds", {})[step] = dict(seconds)
-        release["digests"] = digests(wanted.directory)
+        release["digests"] = found = digests(wanted.directory)
         if step == "check":
             release["equal"] = True
         files.replace(RESULTS, json.dumps(results, indent=2) + "\n")
+    return found
 
 
 def main() -> int:
@@ -121,8 +125,8 @@ def main() -> int:
             push(wanted)
             return 0
         seconds = build(wanted) if options.command == "build" else check(wanted)
-        record(wanted, options.command, seconds)
-        print(f"{relative(wanted.directory)}: {len(digests(wanted.directory))} files", flush=True)
+        recorded = record(wanted, options.command, seconds)
+        print(f"{relative(wanted.directory)}: {len(recorded)} files", flush=True)
     except (
         ReleaseError,
         ImageError,

@@ -49,15 +49,15 @@ def build_image(plan: Plan, image: Image, *, anew: bool) -> None:
     builder.build(image, anew=anew)
     (own,) = oci.read(image.archive)
     built = (own, arm64.assemble(image, own))
+    path = plan.file(f"{image.name}-{plan.version}.oci.tar")
+    if [each.architecture for each in built] != list(ARCHITECTURES):
+        raise ReleaseError(f"{path.name} must be for {', '.join(ARCHITECTURES)}")
     for each in built:
         check_machine_code(image.name, each)
         packages = [*sbom.of_image(each), *(sbom.of_npm() if image is OPERATOR else ())]
         name = f"{image.name}-{each.architecture}"
         plan.file(f"sbom/{name}.spdx.json").write_text(sbom.document(plan, name, packages))
-    path = plan.file(f"{image.name}-{plan.version}.oci.tar")
     oci.write(path, plan.image(image.name), built, plan.labels)
-    if [each.architecture for each in oci.read(path)] != list(ARCHITECTURES):
-        raise ReleaseError(f"{path.name} must be for {', '.join(ARCHITECTURES)}")
 
 
 def check_machine_code(name: str, image: oci.PlatformImage) -> None:

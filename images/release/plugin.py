@@ -171,9 +171,9 @@ def build(plan: Plan) -> None:
         packed = archive.compressed(archive.tar(content, executable=PROGRAMS))
         plan.file(each.archive(plan.version)).write_bytes(packed)
         digests[each] = hashlib.sha256(packed).hexdigest()
-        # The same packages for every platform.
-        contents = sbom.document(plan, "kubectl-partisan", sbom.of_files(content.items()))
-        plan.file("sbom/kubectl-partisan.spdx.json").write_text(contents)
+    # The same packages for every platform: those of the last one.
+    contents = sbom.document(plan, "kubectl-partisan", sbom.of_files(content.items()))
+    plan.file("sbom/kubectl-partisan.spdx.json").write_text(contents)
     check_runs(plan)
     plan.file("krew/partisan.yaml").write_text(
         yaml.safe_dump(krew_manifest(plan, digests), sort_keys=False, width=100)
