@@ -75,7 +75,7 @@ def bring_up() -> Environment:
         environment = from_variables({}, str(Settings().kubeconfig))
     _module("images.builder", "build")
     if environment.local:
-        _module("scale_tests.localkube", "load-image", *(str(image.archive) for image in IMAGES))
+        load_images(*(image.archive for image in IMAGES))
     else:
         _module("images.builder", "push", os.environ["REGISTRY"])
     return environment
@@ -100,10 +100,15 @@ def add_image(environment: Environment, source: str) -> str:
     _module("images.builder", "build", source)
     name = Path(source).name
     if environment.local:
-        _module("scale_tests.localkube", "load-image", str(ARCHIVES / f"{name}.tar"))
+        load_images(ARCHIVES / f"{name}.tar")
     else:
         _module("images.builder", "push", os.environ["REGISTRY"], source)
     return f"{environment.node_image.rpartition('/')[0]}/{name}:{TAG}"
+
+
+def load_images(*archives: Path) -> None:
+    """Makes the images of archives usable by pods of the local cluster. Raises CommandError."""
+    _module("scale_tests.localkube", "load-image", *map(str, archives))
 
 
 def existing() -> Environment | None:

@@ -17,7 +17,7 @@ from scale_tests.cluster import operator
 from scale_tests.cluster.environment import Environment
 from scale_tests.cluster.kube import Cluster
 from scale_tests.cluster.must_gather import must_gather
-from scale_tests.cluster.removal import remove_namespace
+from scale_tests.cluster.removal import remove_namespace, renew_namespace
 from scale_tests.cluster.subject import Subject
 from scale_tests.host import files
 from scale_tests.host.commands import ROOT, capture
@@ -147,9 +147,7 @@ def namespace(request: pytest.FixtureRequest, cluster: Cluster) -> Iterator[str]
     """A namespace for one file of tests, which enforces the restricted pod security standard."""
     module = cast(str, request.module.__name__).rpartition(".")[2]
     name = "e2e-" + module.removeprefix("test_").replace("_", "-")
-    remove_namespace(cluster, name)
-    labels = {"pod-security.kubernetes.io/enforce": "restricted"}
-    cluster.create("api/v1/namespaces", {"metadata": {"name": name, "labels": labels}})
+    renew_namespace(cluster, name, restricted=True)
     failed = request.session.testsfailed
     yield name
     if request.session.testsfailed > failed:

@@ -41,7 +41,7 @@ from scale_tests.cluster.monitoring.cardinality import (
 )
 from scale_tests.cluster.monitoring.cardinality import NODES as NODES_AT_MOST
 from scale_tests.cluster.monitoring.prometheus import Prometheus
-from scale_tests.cluster.removal import remove_namespace
+from scale_tests.cluster.removal import remove_namespace, renew_namespace
 from scale_tests.cluster.sealing import sealed, secret
 from scale_tests.cluster.subject import LASTING, Subject, counter, kill_pod
 from scale_tests.cluster.wait import wait_for
@@ -73,8 +73,7 @@ def broken(
     """
     wait_operator_scraped(prometheus)
     made = Subject(environment, cluster, "e2e-monitoring-broken", "chain")
-    remove_namespace(cluster, made.namespace)
-    cluster.create("api/v1/namespaces", {"metadata": {"name": made.namespace}})
+    renew_namespace(cluster, made.namespace)
     made.apply(chain(made.name)).wait_steady()
     with ExitStack() as fault:
         fault.enter_context(kept_away(made, "chain-1"))

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import yaml
 
-from images.builder.tools import run
 from images.release import chart, oci
 from images.release.__main__ import push
 from images.release.build import IMAGES
 from images.release.plan import Plan
 from images.release.version import version
 from scale_tests.cluster import operator
-from scale_tests.cluster.environment import Environment
+from scale_tests.cluster.environment import Environment, load_images
 from scale_tests.cluster.subject import manifest
 from scale_tests.e2e.conftest import NewSubject
 
@@ -53,8 +51,7 @@ def provide_images(environment: Environment, plan: Plan) -> None:
         paths.append(plan.file(f"{image.name}.oci.tar"))
         oci.write(paths[-1], plan.image(image.name), oci.read(image.archive), plan.labels)
     if environment.local:
-        load = (sys.executable, "-m", "scale_tests.localkube", "load-image")
-        run([*load, *map(str, paths)])
+        load_images(*paths)
     else:
         push(plan)
 

@@ -9,9 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from scale_tests.cluster import operator
-from scale_tests.cluster.environment import Environment
+from scale_tests.cluster.environment import Environment, load_images
 from scale_tests.host import revision as revisions
-from scale_tests.host.commands import ROOT, CommandError, capture, stream
+from scale_tests.host.commands import ROOT, CommandError, capture
 
 _DIRECTORY = ROOT / "build" / "upgrade"
 _IMAGES = ("erlang-node", "operator")
@@ -30,7 +30,7 @@ def prepare(environment: Environment, revision: str) -> tuple[Environment, str]:
             tagged = archive.with_name(f"{name}-{commit}.tar")
             if not tagged.exists():
                 _copy(archive, f"oci-archive:{tagged}:{reference}")
-            stream([sys.executable, "-m", "scale_tests.localkube", "load-image", str(tagged)])
+            load_images(tagged)
         else:
             _copy(archive, f"docker://{reference}")
     images = replace(environment, node_image=named["erlang-node"], operator_image=named["operator"])
