@@ -1,4 +1,4 @@
-"""Parts of a cluster's spec, for manifests that must be refused, or accepted."""
+"""Parts of a cluster's spec, for manifests that must be refused, or accepted, or that run."""
 
 from __future__ import annotations
 
@@ -14,6 +14,20 @@ DEFAULT: Spec = {"name": "default"}
 COUNTER: Spec = {"impressions": 10, "incrementInterval": "1s", "propagationInterval": "1s"}
 
 ARGUMENT: Spec = {"name": "interval", "value": 500}
+
+STATE: Spec = {
+    "volumeClaimTemplates": [
+        {
+            "name": "records",
+            "spec": {
+                "accessModes": ["ReadWriteOnce"],
+                "resources": {"requests": {"storage": "16Mi"}},
+            },
+        }
+    ],
+    "stateClaim": "records",
+}
+"""Pods whose state is in claims."""
 
 
 def overlay(kind: str, member: str = "", **fields: Any) -> Spec:

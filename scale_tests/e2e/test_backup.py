@@ -17,19 +17,12 @@ from scale_tests.cluster.subject import LASTING, Subject, counter, manifest
 from scale_tests.cluster.wait import wait_for
 from scale_tests.e2e.conftest import NewSubject, Plugin
 from scale_tests.e2e.outcomes import assert_accounted
+from scale_tests.e2e.specs import STATE
 from scale_tests.host.commands import CommandError
 
 NAME = "kept"
 NODES = 3
-CLAIM: Json = {
-    "name": "records",
-    "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "16Mi"}}},
-}
-CLAIMS: Json = {
-    "volumeClaimTemplates": [CLAIM],
-    "stateClaim": "records",
-    "persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Delete"},
-}
+CLAIMS: Json = {**STATE, "persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Delete"}}
 
 Body = Callable[..., Json]
 """Takes further fields of the spec and returns the manifest of the cluster."""

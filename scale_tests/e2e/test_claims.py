@@ -5,26 +5,15 @@ from __future__ import annotations
 import pytest
 
 from scale_tests.cluster.environment import Environment
-from scale_tests.cluster.kube import ApiError, Cluster, Json, core
+from scale_tests.cluster.kube import ApiError, Cluster, core
 from scale_tests.cluster.partisan import CLUSTER_LABEL
 from scale_tests.cluster.subject import LASTING, Subject, counter, manifest
 from scale_tests.cluster.wait import wait_for
 from scale_tests.e2e.conftest import NewSubject
+from scale_tests.e2e.specs import STATE
 
 NAME = "lasting"
 NODES = 3
-STATE: Json = {
-    "volumeClaimTemplates": [
-        {
-            "name": "records",
-            "spec": {
-                "accessModes": ["ReadWriteOnce"],
-                "resources": {"requests": {"storage": "16Mi"}},
-            },
-        }
-    ],
-    "stateClaim": "records",
-}
 
 Actors = dict[str, tuple[str, int]]
 """For each node that answers: its actor, and what that has counted."""

@@ -7,7 +7,6 @@ import re
 import shlex
 import tarfile
 from base64 import b64decode
-from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -18,15 +17,12 @@ from scale_tests.cluster.kube import core
 from scale_tests.cluster.operator import tool
 from scale_tests.cluster.subject import Subject, manifest
 from scale_tests.cluster.wait import wait_for
-from scale_tests.e2e.conftest import NewSubject
+from scale_tests.e2e.conftest import NewSubject, Plugin
 from scale_tests.e2e.reader import blocks, install_plugin
 from scale_tests.host.commands import ROOT, CommandError, capture
 
 NODES = 4
 NAMES = {f"ads-{ordinal}" for ordinal in range(NODES)}
-
-Plugin = Callable[..., str]
-"""Runs `kubectl partisan` with these arguments in the file's namespace; returns its output."""
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +49,9 @@ def partisan(
         "PYTHONPATH": str(ROOT / "operator" / "src"),
     }
     kubectl = str(programs / "kubectl")
-    return lambda *words: capture([kubectl, "partisan", *words, "-n", namespace], env=variables)
+    return lambda *words, stdin=None: capture(
+        [kubectl, "partisan", *words, "-n", namespace], env=variables, stdin=stdin
+    )
 
 
 def error(partisan: Plugin, *words: str) -> tuple[int, str]:
