@@ -11,7 +11,6 @@ import pytest
 from images.release import bundle, bundle_rules
 from images.release.plan import Plan
 from images.release.version import ReleaseError, version
-from scale_tests.cluster.operator import tool
 
 Json = dict[str, Any]
 
@@ -81,11 +80,8 @@ def test_olm_gives_the_operator_the_charts_pod_and_rights(documents: dict[str, J
     assert container == CONTAINER
 
 
+@pytest.mark.usefixtures("helm")
 def test_the_charts_objects_are_those_that_the_bundle_expects() -> None:
-    try:
-        tool("helm")
-    except FileNotFoundError:
-        pytest.skip("needs helm: make cluster")
     plan = Plan(version=version())
     bundle_rules.check(bundle.documents(plan, bundle.rendered(plan)))
 

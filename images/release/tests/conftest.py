@@ -1,0 +1,19 @@
+"""Helm, for the tests that need it."""
+
+from __future__ import annotations
+
+import pytest
+
+from scale_tests.cluster.operator import tool
+
+
+@pytest.fixture(scope="session")
+def helm() -> str:
+    """The program; a test that takes it is skipped where it was not built.
+
+    It is found before a test changes HOME, below which it is.
+    """
+    try:
+        return tool("helm")
+    except FileNotFoundError:
+        pytest.skip("needs helm: make cluster")
