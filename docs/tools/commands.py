@@ -33,40 +33,16 @@ from scale_tests.localkube.cli import parser as localkube_parser
 MAKEFILE = ROOT / "Makefile"
 
 OTHERS = {
-    *(
-        "base64",
-        "cd",
-        "curl",
-        "docker",
-        "dot",
-        "echo",
-        "export",
-        "grep",
-        "gzip",
-        "kill",
-        "ln",
-        "mkdir",
-    ),
-    *("mkdir", "openssl", "pip", "pytest", "rebar3", "sleep", "tar"),
-}
+    "base64", "cd", "curl", "docker", "dot", "echo", "export", "grep", "gzip", "kill", "ln",
+    "mkdir", "openssl", "pip", "pytest", "rebar3", "sleep", "tar",
+}  # fmt: skip
 """Other programs that pages may use. A new one belongs here once its arguments are thought of."""
 
 VERBS = {
-    *("annotate", "apply", "auth", "config", "create", "delete", "describe", "drain", "exec"),
-    *(
-        "explain",
-        "get",
-        "krew",
-        "label",
-        "logs",
-        "patch",
-        "plugin",
-        "port-forward",
-        "rollout",
-        "scale",
-    ),
-    "wait",
-}
+    "annotate", "apply", "auth", "config", "create", "delete", "describe", "drain", "exec",
+    "explain", "get", "krew", "label", "logs", "patch", "plugin", "port-forward", "rollout",
+    "scale", "wait",
+}  # fmt: skip
 """Commands of kubectl that pages use."""
 
 _OF_REPOSITORY = re.compile(r"^(?:charts|crds|docs|erlang_node|examples|images|operator)/[\w./-]+$")

@@ -62,9 +62,7 @@ def _section(module: str) -> str:
 
 def functions(text: str) -> Iterator[str]:
     """Each exported function of a module: the first sentence of its comment, and its type."""
-    exported = set(
-        re.findall(r"(\w+)/\d+", " ".join(re.findall(r"^-export\(.*?\)", text, re.M | re.S)))
-    )
+    exported = set(re.findall(r"(\w+)/\d+", " ".join(_EXPORT.findall(text))))
     for found in _FUNCTION.finditer(text):
         name = found["spec"].partition("(")[0]
         if name in exported and not re.search(r"@(?:private|hidden)", found["comment"]):
