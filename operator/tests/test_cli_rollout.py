@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from fake_kubectl import NAMESPACE, FakeKubectl, run
+from partisan_operator.children import restored_backup
 from partisan_operator.cli.access import CommandError
 from partisan_operator.cli.commands import restart, rollout
+from partisan_operator.models import PartisanClusterSpec
 from partisan_operator.models.pods import ALLOWED_ANNOTATIONS, refused_annotations
 
 
@@ -159,6 +161,29 @@ def test_an_undo_leaves_claims_alone(kubectl: FakeKubectl) -> None:
     run(kubectl, "rollout", "undo", "ads")
     mounts = [{"name": "cache", "mountPath": "/old"}]
     assert kubectl.patches == [{"spec": {"pods": {"volumeMounts": mounts}}}]
+
+
+def test_an_undo_gives_back_no_mount_of_a_backup(kubectl: FakeKubectl) -> None:
+    """The API server would refuse it in `spec.pods`."""
+    restore = {"secret": "backup"}
+    spec = PartisanClusterSpec.model_validate({"restore": restore})
+
+    def restored(team: str) -> dict[str, Any]:
+        found = template("node:1", volumes=restored_backup.volumes(spec))
+        found["metadata"]["labels"] = {"team": team}
+        found["spec"]["containers"][0]["volumeMounts"] = restored_backup.mounts(spec)
+        return found
+
+    kubectl.cluster["spec"] |= {"restore": restore, "pods": {"labels": {"team": "b"}}}
+    with_templates(kubectl, restored("a"), restored("b"))
+    run(kubectl, "rollout", "undo", "ads")
+    assert kubectl.patches == [{"spec": {"pods": {"labels": {"team": "a"}}}}]
+    del kubectl.cluster["spec"]["restore"]
+    plain = template("node:1")
+    plain["metadata"]["labels"] = {"team": "b"}
+    with_templates(kubectl, restored("b"), plain)
+    run(kubectl, "rollout", "undo", "ads")
+    assert kubectl.patches[1:] == [{"spec": {"restore": restore}}]
 
 
 def test_an_undo_restores_volumes_without_the_defaults_of_the_api_server(

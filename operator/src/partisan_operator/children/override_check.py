@@ -13,7 +13,7 @@ from partisan_operator.children.override import KEYS, merged
 from partisan_operator.models.containers import OWN_CONTAINER
 from partisan_operator.models.pods import Pods
 from partisan_operator.models.variables import RESERVED_VARIABLES, SYSTEM_VARIABLES
-from partisan_operator.models.volumes import OWN_PATHS, OWN_VOLUMES, OWN_VOLUMES_PREFIX
+from partisan_operator.models.volumes import OWN_PATHS, is_own
 
 _OPEN = ("enableServiceLinks", "securityContext")
 """Fields that the operator sets, and that a patch may change. What `restricted` forbids is refused
@@ -177,7 +177,7 @@ def _of_others(found: Mapping[str, Any], state_claim: str) -> Iterator[str]:
     for container in found.get("initContainers") or ():
         for mount in container.get("volumeMounts") or ():
             name = mount["name"]
-            if name in (*OWN_VOLUMES, state_claim) or name.startswith(OWN_VOLUMES_PREFIX):
+            if is_own(name) or name == state_claim:
                 yield (
                     f"spec.initContainers[{container['name']}].volumeMounts: {name} is the node's"
                     " alone"

@@ -8,12 +8,7 @@ from typing import Any
 from partisan_operator.children.child import Manifest, digest
 from partisan_operator.children.claims import STATE_PATH
 from partisan_operator.models.pods import Pods
-from partisan_operator.models.volumes import (
-    OWN_VOLUMES,
-    OWN_VOLUMES_PREFIX,
-    ConfigFiles,
-    VolumeMount,
-)
+from partisan_operator.models.volumes import OWN_VOLUMES_PREFIX, ConfigFiles, VolumeMount, is_own
 
 _FILES = f"{OWN_VOLUMES_PREFIX}files-"
 """Prefix of the volumes of `configFiles`."""
@@ -41,17 +36,16 @@ def mounts(given: Iterable[VolumeMount]) -> list[Manifest]:
 
 def from_template(pod: Mapping[str, Any], node: Mapping[str, Any]) -> Manifest:
     """Return the fields of `spec.pods` that made a pod's spec, whose node's container is `node`."""
-    present = [entry for entry in pod.get("volumes") or () if entry["name"] not in OWN_VOLUMES]
+    present = pod.get("volumes") or ()
     files = {entry["name"]: entry for entry in present if entry["name"].startswith(_FILES)}
-    names = {entry["name"] for entry in present if not entry["name"].startswith(OWN_VOLUMES_PREFIX)}
     mounted = node.get("volumeMounts") or ()
     return {
-        "volumes": [entry for entry in present if entry["name"] in names],
+        "volumes": [entry for entry in present if not is_own(entry["name"])],
         # Those of claims too, whose volumes no template has.
         "volumeMounts": [
             mount
             for mount in mounted
-            if mount["name"] not in (*OWN_VOLUMES, *files) and mount["mountPath"] != STATE_PATH
+            if not is_own(mount["name"]) and mount["mountPath"] != STATE_PATH
         ],
         "configFiles": [
             {

@@ -61,6 +61,11 @@ RelativePath = Annotated[str, pattern(f"{_PART}(/{_PART})*")]
 """A path within a volume."""
 
 
+def is_own(name: str) -> bool:
+    """Whether a volume is the operator's, by its name."""
+    return name in OWN_VOLUMES or name.startswith(OWN_VOLUMES_PREFIX)
+
+
 def _path(*also: Rule) -> Any:
     """Return the field of a mount's path with further rules."""
     return text(
