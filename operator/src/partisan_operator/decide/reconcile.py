@@ -186,13 +186,14 @@ def _refused(
             " because annotations can take a pod out of its security profile. Nothing is changed"
             " until it is removed, or is added to the chart's value allowedPodAnnotations.",
         )
-    refused = override_check.refusals(cluster.spec.pods, own_spec(cluster, "", bearer=True))
-    if refused:
-        return Problem(
-            Reason.OVERRIDE_REFUSED,
-            f"spec.pods.override: {'; '.join(refused[:5])}. Nothing is changed until it is"
-            " corrected.",
-        )
+    if cluster.spec.pods.override is not None:
+        own = own_spec(cluster, "", bearer=True)
+        if refused := override_check.refusals(cluster.spec.pods, own):
+            return Problem(
+                Reason.OVERRIDE_REFUSED,
+                f"spec.pods.override: {'; '.join(refused[:5])}. Nothing is changed until it is"
+                " corrected.",
+            )
     forbidden = _forbidden(children)
     if forbidden:
         return Problem(
