@@ -124,15 +124,16 @@ class Scope:
     @property
     def state(self) -> str:
         """Whether this operator acts here, as text."""
+        excluded = {} if self._claims is None else self._claims.excluded
         others = (
             f"; {holder} serves namespace {namespace}, where this operator does nothing"
-            for namespace, holder in sorted(self._excluded.items())
+            for namespace, holder in sorted(excluded.items())
         )
         return self._leadership.state + "".join(others)
 
     def is_excluded(self, namespace: str) -> bool:
         """Whether another operator is known to serve a namespace."""
-        return namespace in self._excluded
+        return self._claims is not None and self._claims.excludes(namespace)
 
     @property
     def leading(self) -> bool:
@@ -148,10 +149,6 @@ class Scope:
     def namespaces(self) -> frozenset[str]:
         """The namespaces that have clusters."""
         return frozenset(namespace for namespace, _ in self._known)
-
-    @property
-    def _excluded(self) -> dict[str, str]:
-        return {} if self._claims is None else self._claims.excluded
 
     def _claim(self, namespace: str) -> None:
         # The Lease of all namespaces is the claim of its own.

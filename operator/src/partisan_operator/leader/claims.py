@@ -100,14 +100,23 @@ class Claims:
         return {
             namespace: claim.leadership.holder
             for namespace, claim in self._claims.items()
-            if not claim.leadership.leading and claim.leadership.holder not in ("", self._holder)
+            if self._is_excluded(claim)
         }
+
+    def excludes(self, namespace: str) -> bool:
+        """Whether another operator is known to serve a namespace."""
+        claim = self._claims.get(namespace)
+        return claim is not None and self._is_excluded(claim)
 
     @property
     def obstacle(self) -> str:
         """Why some namespace is neither served nor known to be served; empty if none is."""
         found = (claim.leadership.obstacle for claim in self._claims.values())
         return next(filter(None, found), "")
+
+    def _is_excluded(self, claim: _Claim) -> bool:
+        leadership = claim.leadership
+        return not leadership.leading and leadership.holder not in ("", self._holder)
 
     async def _end(self, claim: _Claim, *, resigns: bool = False) -> None:
         claim.renewal.cancel()
