@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from partisan_operator.children.child import owned_by
+from partisan_operator.decide.templates import image_of, live_templates
 from partisan_operator.models import PartisanCluster
 from partisan_operator.models.problem import shortened
 from partisan_operator.models.status import DefaultImageStatus, FleetRollout
@@ -74,11 +74,7 @@ def running_image(cluster: PartisanCluster, observation: Observation, image: str
 
     A cluster of which one StatefulSet has the default `image` follows it already.
     """
-    found = [
-        str(live["spec"]["template"]["spec"]["containers"][0]["image"])
-        for (kind, _), live in sorted(observation.live.items())
-        if kind == "StatefulSet" and owned_by(live, cluster.uid)
-    ]
+    found = [image_of(template) for template in live_templates(cluster, observation)]
     if image in found:
         return image
     return found[0] if found else ""

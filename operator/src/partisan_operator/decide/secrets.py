@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from partisan_operator.children import DesiredChildren, node_http
 from partisan_operator.children.shared_secrets import BEARER, TOKEN, SharedSecret
@@ -14,6 +13,7 @@ from partisan_operator.decide.problems import (
     name_conflict,
     token_lost,
 )
+from partisan_operator.decide.templates import image_of, live_templates
 from partisan_operator.models import PartisanCluster
 from partisan_operator.models.problem import Problem
 from partisan_operator.observe.observation import Observation, SecretSeen, SecretState
@@ -57,14 +57,11 @@ def pods_mount_bearer(
     Pods of an earlier operator keep their template until their image is replaced or reports that it
     supports the bearer.
     """
-    before = {
-        shard.name: observation.live["StatefulSet", shard.name]["spec"]["template"]
-        for shard in observation.shards(cluster)
-    }
-    if any(node_http.has_bearer(template["metadata"]) for template in before.values()):
+    before = live_templates(cluster, observation)
+    if any(node_http.has_bearer(template["metadata"]) for template in before):
         return True
-    wanted = {_image(child.manifest["spec"]["template"]) for child in desired.stateful_sets}
-    if not {_image(template) for template in before.values()} & wanted:
+    wanted = {image_of(child.manifest["spec"]["template"]) for child in desired.stateful_sets}
+    if not {image_of(template) for template in before} & wanted:
         return True
     reports = (seen.report for seen in observation.seen.values())
     return any(report.interface >= node_http.INTERFACE for report in reports)
@@ -72,7 +69,3 @@ def pods_mount_bearer(
 
 def _secrets(observation: Observation) -> tuple[tuple[SharedSecret, SecretSeen], ...]:
     return (TOKEN, observation.token), (BEARER, observation.bearer)
-
-
-def _image(template: Mapping[str, Any]) -> str:
-    return str(template["spec"]["containers"][0]["image"])
