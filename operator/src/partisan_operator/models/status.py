@@ -359,3 +359,9 @@ class PartisanClusterStatus(Resource):
     def condition(self, kind: ConditionType) -> Condition | None:
         """Return the condition of that type, if it was ever set."""
         return next((entry for entry in self.conditions if entry.type == kind), None)
+
+    @property
+    def degraded(self) -> str:
+        """Reason of the condition `Degraded`; empty while that is not True."""
+        found = self.condition(ConditionType.DEGRADED)
+        return found.reason if found is not None and found.status == "True" else ""

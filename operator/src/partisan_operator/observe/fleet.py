@@ -52,11 +52,10 @@ class Member:
 def member_of(cluster: PartisanCluster) -> Member:
     """Return a cluster as a member of the fleet."""
     status = cluster.status
-    degraded = status.condition(ConditionType.DEGRADED)
     return _member(
         (cluster.namespace, cluster.name),
         status.default_image,
-        degraded.reason if degraded is not None and degraded.status == "True" else "",
+        status.degraded,
         paused=cluster.spec.paused,
     )
 

@@ -48,7 +48,7 @@ class Unready:
         `certificate` is why the pods' certificate is missing, empty if it exists.
         """
         # A previous operator found what the status reports at first.
-        inherited = _reported(cluster) if self._takes_over else ""
+        inherited = cluster.status.degraded if self._takes_over else ""
         self._takes_over = False
         if not _is_unready(cluster):
             self._failures = ()
@@ -87,9 +87,3 @@ def _is_unready(cluster: PartisanCluster) -> bool:
     """Whether the status reports that the cluster is not ready."""
     ready = cluster.status.condition(ConditionType.READY)
     return ready is not None and ready.status != "True"
-
-
-def _reported(cluster: PartisanCluster) -> str:
-    """Return the reason of the condition `Degraded`; empty if the cluster is not degraded."""
-    degraded = cluster.status.condition(ConditionType.DEGRADED)
-    return degraded.reason if degraded is not None and degraded.status == "True" else ""
