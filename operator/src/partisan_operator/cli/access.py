@@ -156,6 +156,14 @@ def _manifests(context: Context) -> list[Json]:
     return sorted(items, key=lambda item: str(item["metadata"]["name"]))
 
 
+def follow(context: Context, cluster: PartisanCluster, done: str) -> None:
+    """Write what was done, and the commands by which the replacement of the pods goes on."""
+    own = f"kubectl partisan -n {context.namespace}"
+    context.write(f"{done} Follow it: {own} rollout status {cluster.name}")
+    if cluster.spec.paused:
+        context.write(f"{cluster.name} is paused: {own} resume {cluster.name}")
+
+
 def pods_of(context: Context, cluster: str) -> list[Json]:
     """Return the cluster's pods, lowest ordinals first. Raises `KubectlError`."""
     path = core(context.namespace, "pods")

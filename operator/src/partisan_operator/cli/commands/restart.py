@@ -24,8 +24,5 @@ def run_restart(context: Context, arguments: Namespace) -> int:
         context.api.merge(context.namespace, access.RESOURCE, cluster.name, patch)
     except KubectlError as error:
         raise CommandError(f"refused, nothing was changed: {error}") from None
-    own = f"kubectl partisan -n {context.namespace}"
-    context.write(f"Restarting. Follow it: {own} rollout status {cluster.name}")
-    if cluster.spec.paused:
-        context.write(f"{cluster.name} is paused: {own} resume {cluster.name}")
+    access.follow(context, cluster, "Restarting.")
     return 0

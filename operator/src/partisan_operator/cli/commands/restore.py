@@ -60,13 +60,7 @@ def run(context: Context, arguments: Namespace) -> int:
         )
         return 0
     context.api.merge(*where, patch)
-    own = f"kubectl partisan -n {context.namespace}"
-    context.write(
-        f"The nodes restart in batches and join it to what they hold. Follow it:"
-        f" {own} rollout status {name}"
-    )
-    if cluster.spec.paused:
-        context.write(f"{name} is paused: {own} resume {name}")
+    access.follow(context, cluster, "The nodes restart in batches and join it to what they hold.")
     return 0
 
 

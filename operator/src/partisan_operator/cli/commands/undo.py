@@ -119,10 +119,7 @@ def run_undo(context: Context, arguments: Namespace) -> int:
         context.write("The API server accepts it. Nothing was changed (--dry-run).")
         return 0
     context.api.merge(*where, patch)
-    own = f"kubectl partisan -n {context.namespace}"
-    context.write(f"Changed. Follow it: {own} rollout status {cluster.name}")
-    if cluster.spec.paused:
-        context.write(f"{cluster.name} is paused: {own} resume {cluster.name}")
+    access.follow(context, cluster, "Changed.")
     return 0
 
 
