@@ -78,12 +78,10 @@ class Executor:
 
         Those of all shards are the same.
         """
-        applied = (action.child for action in plan.actions if isinstance(action, Apply))
-        shard = next((child for child in applied if child.kind == "StatefulSet"), None)
-        if shard is None or cluster.spec.pods.override is None:
+        if cluster.spec.pods.override is None or not (shards := plan.stateful_sets):
             return None
         try:
-            await self._kube.try_apply(shard.manifest)
+            await self._kube.try_apply(shards[0].manifest)
         except KubeError as error:
             return override_refused(str(error), transient=error.transient)
         return None

@@ -108,8 +108,13 @@ class Plan:
     @property
     def changes_pods(self) -> bool:
         """Whether the plan changes the template of pods, or their number."""
+        return bool(self.stateful_sets)
+
+    @property
+    def stateful_sets(self) -> tuple[Child, ...]:
+        """The StatefulSets that the plan applies, in order."""
         applied = (action.child for action in self.actions if isinstance(action, Apply))
-        return any(child.kind == "StatefulSet" for child in applied)
+        return tuple(child for child in applied if child.kind == "StatefulSet")
 
     @property
     def changes(self) -> tuple[str, ...]:
