@@ -69,10 +69,15 @@ def unchanged(*paths: str) -> str:
     >>> unchanged("overlay.kind")
     'has(old.overlay) && has(old.overlay.kind) && self.overlay.kind == old.overlay.kind'
     """
-    return " && ".join(f"{_given('old', path)} && self.{path} == old.{path}" for path in paths)
+    return " && ".join(f"{given('old', path)} && self.{path} == old.{path}" for path in paths)
 
 
-def _given(value: str, path: str) -> str:
+def given(value: str, path: str) -> str:
+    """Return the CEL expression for a value having a field, and all parents of it.
+
+    >>> given("self", "pods.env")
+    'has(self.pods) && has(self.pods.env)'
+    """
     names = path.split(".")
     parents = (".".join((value, *names[: depth + 1])) for depth in range(len(names)))
     return " && ".join(f"has({parent})" for parent in parents)
@@ -106,8 +111,8 @@ def listed(values: Iterable[str]) -> str:
 
 def one_of(kinds: tuple[str, ...], message: str) -> dict[str, Any]:
     """Return the schema extension of a value that has exactly one of these members."""
-    given = ", ".join(f"has(self.{kind})" for kind in kinds)
-    return rules(Rule(f"[{given}].filter(given, given).size() == 1", message))
+    members = ", ".join(f"has(self.{kind})" for kind in kinds)
+    return rules(Rule(f"[{members}].filter(given, given).size() == 1", message))
 
 
 def keyed_by(*fields: str) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from partisan_operator.models.base import Resource, Rule, keyed_by
+from partisan_operator.models.base import Resource, Rule, given, keyed_by
 from partisan_operator.models.volumes import ClaimSpec, VolumeName
 
 Retention = Literal["Retain", "Delete"]
@@ -40,11 +40,10 @@ class ClaimRetention(Resource):
 
 
 def _immutable(field: str, absent: str, message: str) -> Rule:
-    def given(value: str) -> str:
-        there = f"has({value}.pods) && has({value}.pods.{field})"
-        return f"({there} ? {value}.pods.{field} : {absent})"
+    def found(value: str) -> str:
+        return f"({given(value, f'pods.{field}')} ? {value}.pods.{field} : {absent})"
 
-    return Rule(f"{given('self')} == {given('oldSelf')}", message, f".pods.{field}")
+    return Rule(f"{found('self')} == {found('oldSelf')}", message, f".pods.{field}")
 
 
 FIXED = (
