@@ -176,12 +176,17 @@ def _node_lost(conditions: Mapping[str, Mapping[str, Any]]) -> bool:
 
 def _last_line(container: Mapping[str, Any]) -> str:
     """Return what the container wrote to its termination log; empty if nothing."""
-    ended = (container.get("lastState") or {}).get("terminated") or {}
-    return str(ended.get("message") or "")
+    return str(_ended(container).get("message") or "")
 
 
 def _last_exit(container: Mapping[str, Any]) -> str:
-    ended = (container.get("lastState") or {}).get("terminated") or {}
+    ended = _ended(container)
     count = container.get("restartCount", 0)
     cause = ended.get("message") or ended.get("reason") or "unknown reason"
     return f"it crashed {count} times, last with exit code {ended.get('exitCode')} ({cause})"
+
+
+def _ended(container: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return how the container last ended; empty if it has not."""
+    found: Mapping[str, Any] = (container.get("lastState") or {}).get("terminated") or {}
+    return found
