@@ -4,6 +4,9 @@
 -include_lib("proper/include/proper.hrl").
 -include_lib("eunit/include/eunit.hrl").
 
+%% On a node.
+-export([decode_often/1]).
+
 -define(LARGE, 16384).
 
 any_term_with_large_binaries_comes_back_equal_test_() ->
@@ -65,6 +68,32 @@ nested_processes_cost_no_memory() ->
     receive
         {'DOWN', Monitor, process, _, Reason} -> ?assertEqual(normal, Reason)
     end.
+
+%% On a node of its own, which ends if its heap is corrupted: the number is one of those that take
+%% less room than was allocated for them.
+a_term_of_empty_lists_does_not_end_the_virtual_machine_test_() ->
+    {timeout, 600, fun a_term_of_empty_lists_does_not_end_the_virtual_machine/0}.
+
+a_term_of_empty_lists_does_not_end_the_virtual_machine() ->
+    Net = partisan_test_cluster:net(),
+    Configuration = partisan_test_cluster:configuration(Net, 1, #{}),
+    Node = partisan_test_cluster:start_bare(Net, Configuration),
+    Encoded = iolist_to_binary(partisan_term:encode({lists:duplicate(1000, []), 1 bsl 40})),
+    ?assertEqual(ok, partisan_test_cluster:call(Node, ?MODULE, decode_often, [Encoded])),
+    ok = partisan_test_cluster:stop([Node]).
+
+%% With any number of reductions left, and all that was decoded kept.
+decode_often(Encoded) ->
+    Decode = fun() -> [partisan_term:decode(Encoded) || _ <- lists:seq(1, 5000)] end,
+    Started = [spawn_monitor(fun() -> [{ok, _} | _] = Decode() end) || _ <- lists:seq(1, 20)],
+    lists:foreach(
+        fun({Pid, Monitor}) ->
+            receive
+                {'DOWN', Monitor, process, Pid, Reason} -> normal = Reason
+            end
+        end,
+        Started
+    ).
 
 a_small_term_is_its_external_format_test() ->
     Term = {sink, [hello, <<"world">>]},

@@ -72,8 +72,8 @@ encode(Term) ->
     [erlang:md5(Bytes), Bytes].
 
 decode(File, <<Digest:16/binary, Bytes/binary>>) ->
-    case erlang:md5(Bytes) of
-        Digest -> {ok, binary_to_term(Bytes)};
+    case erlang:md5(Bytes) =:= Digest andalso partisan_term:decode(Bytes) of
+        {ok, _} = Decoded -> Decoded;
         _ -> damaged(File)
     end;
 decode(File, _) ->

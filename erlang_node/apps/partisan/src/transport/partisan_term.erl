@@ -21,6 +21,12 @@
 %%% a node that loads its code lazily. Only authenticated peers get this far, and even they must not
 %%% fill the atom table: unknown atoms are created only while at least half of the table stays free.
 %%% Compressed terms, which we never send, are refused: their size does not bound their memory.
+%%%
+%%% Before OTP 29 a term that takes more steps to decode than it has bytes, such as a list of empty
+%%% lists, can corrupt the heap and end the virtual machine: `binary_to_term' takes its size for an
+%%% upper bound and is interrupted where it was not prepared to be
+%%% (https://github.com/erlang/otp/issues/11404). An element takes two steps at most, so that with
+%%% as many bytes again, which are ignored, the bound holds.
 -module(partisan_term).
 
 -export([encode/1]).
@@ -143,15 +149,16 @@ fill_in([{Path, Size} | Holes], Binaries, Term) ->
 external(<<131, 80, _/binary>>) ->
     error;
 external(External) ->
+    Padded = <<External/binary, 0:(byte_size(External))/unit:8>>,
     try
-        {ok, binary_to_term(External, [safe])}
+        {ok, binary_to_term(Padded, [safe])}
     catch
-        error:badarg -> external_with_new_atoms(External)
+        error:badarg -> external_with_new_atoms(External, Padded)
     end.
 
-external_with_new_atoms(External) ->
+external_with_new_atoms(External, Padded) ->
     Free = erlang:system_info(atom_limit) div 2 - erlang:system_info(atom_count),
-    try may_make_atoms(External, Free) andalso {ok, binary_to_term(External)} of
+    try may_make_atoms(External, Free) andalso {ok, binary_to_term(Padded)} of
         false -> error;
         Decoded -> Decoded
     catch
