@@ -30,7 +30,8 @@ define eunit
 	@mkdir -p build/results; log=build/results/eunit-$(2).log; \
 	    ( $(1) ) 2>&1 | tee $$log || \
 	        { ok=$$?; echo "Failed tests, also in $$log:"; \
-	          grep -B 1 -A 8 -F -e '*failed*' -e '*timed out*' -e cancelled $$log || true; exit $$ok; }
+	          grep -B 1 -A 8 -F -e '*failed*' -e '*timed out*' -e 'failed ***' \
+	              -e '*unexpected termination' $$log || true; exit $$ok; }
 endef
 
 .PHONY: help
@@ -98,6 +99,7 @@ lint-python: bootstrap
 lint-erlang: bootstrap
 	escript erlang_node/scripts/lint.escript
 	$(REBAR) as test compile
+	cd erlang_node && escript scripts/calls.escript _build/test/lib
 	$(REBAR) xref
 	$(REBAR) dialyzer
 

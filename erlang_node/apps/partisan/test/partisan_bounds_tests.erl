@@ -28,7 +28,7 @@ plain_test_() ->
     {setup, fun() -> trio(#{}) end, fun partisan_test_cluster:stop/1, fun receivers/1}.
 
 over_tls_test_() ->
-    {setup, fun partisan_test_pki:directory/0, fun file:del_dir_r/1, fun(Directory) ->
+    {setup, fun partisan_test_directory:new/0, fun file:del_dir_r/1, fun(Directory) ->
         Certificate = partisan_test_pki:certificate(partisan_test_pki:authority(), #{}),
         ok = partisan_test_pki:write(Directory, Certificate),
         Tls = #{tls => partisan_test_pki:files(Directory)},

@@ -21,7 +21,7 @@ pair_test_() ->
     {setup, fun() -> pair(#{}) end, fun partisan_test_cluster:stop/1, fun exchanges/1}.
 
 pair_over_tls_test_() ->
-    {setup, fun partisan_test_pki:directory/0, fun file:del_dir_r/1, fun(Directory) ->
+    {setup, fun partisan_test_directory:new/0, fun file:del_dir_r/1, fun(Directory) ->
         Certificate = partisan_test_pki:certificate(partisan_test_pki:authority(), #{}),
         ok = partisan_test_pki:write(Directory, Certificate),
         Tls = #{tls => partisan_test_pki:files(Directory)},
