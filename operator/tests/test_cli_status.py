@@ -163,6 +163,7 @@ def test_an_operator_that_does_not_observe_is_the_next_step(kubectl: FakeKubectl
     kubectl.cluster["metadata"]["generation"] = 3
     _, text = run(kubectl, "status", "ads")
     assert "The operator has not observed the newest spec yet" in text
+    assert "kubectl -n staging describe pcl ads" in " ".join(text.split())
     assert "app.kubernetes.io/component=operator" in text
 
 

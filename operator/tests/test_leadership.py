@@ -45,11 +45,15 @@ class Operator:
             self.fence,
             gained=lambda: self.calls.append("gained"),
             lost=self._lost,
+            refused=self._refused,
             clock=clock,
         )
 
     async def _lost(self) -> None:
         self.calls.append("lost")
+
+    async def _refused(self, answer: str) -> None:
+        self.calls.append(f"refused: {answer}")
 
     async def round(self) -> None:
         """Do what `run` does between two pauses."""
@@ -197,6 +201,59 @@ async def test_the_metric_reports_the_leader(api: FakeApi, clock: Clock) -> None
     assert metrics.registry.get_sample_value("partisan_operator_leader", labels) == 1
     await operator.leadership.resign()
     assert metrics.registry.get_sample_value("partisan_operator_leader", labels) == 0
+
+
+async def test_a_lease_that_may_not_be_made_is_reported_until_it_may(
+    api: FakeApi, clock: Clock
+) -> None:
+    operator, refused = Operator(api, "first", clock), f"Lease op/{NAME} is refused: quota"
+    labels = {"lease": f"op/{NAME}"}
+    api.refusals["/leases"] = (403, "quota")
+    for _ in range(2):
+        await operator.round()
+        clock.now += operator.leadership._candidate.pause(clock.now)
+    assert operator.calls == ["refused: quota"] * 2
+    assert operator.leadership.obstacle == refused
+    assert metrics.registry.get_sample_value("partisan_operator_lease_refused", labels) == 1
+    api.refusals.clear()
+    await operator.round()
+    assert operator.calls[2:] == ["gained"]
+    assert (operator.leadership.refusal, operator.leadership.obstacle) == ("", "")
+    assert metrics.registry.get_sample_value("partisan_operator_lease_refused", labels) == 0
+
+
+async def test_a_leader_that_may_not_renew_reports_it_when_its_lease_has_expired(
+    api: FakeApi, clock: Clock, pair: tuple[Operator, Operator]
+) -> None:
+    first, second = pair
+    api.refusals[f"/{NAME}"] = (403, "policy")
+    clock.now += 2.0
+    await first.round()
+    assert (first.calls, first.leadership.refusal) == (["gained"], "")
+    clock.now += 13.0
+    await first.round()
+    await second.round()
+    assert sorted(first.calls) == ["gained", "lost", "refused: policy"]
+    assert second.calls == ["refused: policy"]
+    api.refusals.clear()
+    await second.round()
+    await first.round()
+    assert (first.leadership.refusal, second.leadership.refusal) == ("", "")
+    assert (first.leadership.leading, second.leadership.leading) == (False, True)
+
+
+async def test_two_that_meet_and_no_answer_are_no_refusal(api: FakeApi, clock: Clock) -> None:
+    operator = Operator(api, "first", clock)
+    for code in (404, 409):
+        api.refusals["/leases"] = (code, "changed")
+        await operator.round()
+
+    async def unanswered(*_: object, **__: object) -> None:
+        raise KubeError(0, "no answer")
+
+    operator.leadership._lease.write = unanswered  # type: ignore[method-assign,assignment]
+    await operator.round()
+    assert (operator.calls, operator.leadership.refusal) == ([], "")
 
 
 async def test_an_election_that_hangs_is_stuck(api: FakeApi, clock: Clock) -> None:

@@ -10,10 +10,12 @@ import pytest
 
 from console_rig import Page
 from fake_api import FakeApi
-from loop_rig import CLUSTER, MANIFEST, FakeNodes, until
+from loop_rig import CLUSTER, EVENTS, MANIFEST, FakeNodes, until
 from partisan_operator.api import metrics
 from partisan_operator.console.hub import Hub
 from partisan_operator.console.viewer import Selection
+from partisan_operator.leader import claims
+from partisan_operator.leader.election import Timing
 from partisan_operator.leader.lease import NAME
 from partisan_operator.schedule.fleet import unlimited
 from partisan_operator.scope import Scope
@@ -188,6 +190,36 @@ async def test_a_claim_that_is_lost_ends_the_loops_of_its_namespace_alone(api: F
     one.wake("default", "ads")
     assert list(one._supervisor._entries) == [("other", "ads")]
     await one.stop()
+
+
+async def test_a_namespace_whose_lease_is_refused_says_so_until_it_is_served(
+    api: FakeApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(claims, "TIMING", Timing(duration=60.0, deadline=40.0, period=0.02))
+    api.put(CLUSTER, MANIFEST)
+    api.put(CLUSTER.replace("/default/", "/other/"), {**MANIFEST, "metadata": OTHER})
+    api.refusals["/default/leases"] = (403, "exceeded quota: leases")
+    one = scope(api, "first")
+    for namespace in ("default", "other"):
+        one.learn(namespace, "ads")
+    one.start()
+    await until(lambda: any(path.startswith(EVENTS) for path in api.objects))
+    (event,) = (item for path, item in api.objects.items() if path.startswith(EVENTS))
+    assert (event["type"], event["reason"]) == ("Warning", "LeaseRefused")
+    assert "exceeded quota: leases" in event["message"]
+    assert "no operator serves namespace default, whose Lease is refused: exceeded" in one.state
+    # The other namespaces are served, by an operator that is ready.
+    await until(lambda: list(one._supervisor._entries) == [("other", "ads")])
+    assert not one.obstacle
+    assert (one.is_excluded("default"), one.is_excluded("other")) == (True, False)
+    assert metrics.registry.get_sample_value("partisan_operator_lease_refused", CLAIM_LABELS) == 1
+    assert "status" not in api.objects[CLUSTER]
+    api.refusals.clear()
+    await until(lambda: "status" in api.objects[CLUSTER])
+    assert "refused" not in one.state
+    assert metrics.registry.get_sample_value("partisan_operator_lease_refused", CLAIM_LABELS) == 0
+    await one.stop()
+    assert not metrics.registry.get_sample_value("partisan_operator_lease_refused", CLAIM_LABELS)
 
 
 def holder(api: FakeApi, lease: str = LEASE) -> str:

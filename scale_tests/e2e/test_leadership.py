@@ -85,6 +85,52 @@ def _is_free(spec: Json) -> bool:
     return not spec.get("holderIdentity")
 
 
+@pytest.fixture
+def other_namespace(cluster: Cluster) -> Iterator[str]:
+    """A namespace without clusters."""
+    name = "e2e-leadership-other"
+    renew_namespace(cluster, name)
+    yield name
+    remove_namespace(cluster, name)
+
+
+def holder(cluster: Cluster, namespace: str) -> str:
+    """The holder of the Lease of one namespace; empty if there is none."""
+    found = cluster.find(operator.LEASE.replace("kube-system", namespace))
+    return "" if found is None else found["spec"].get("holderIdentity") or ""
+
+
+def test_a_namespace_whose_lease_is_refused_says_so_until_it_is_served(
+    environment: Environment, cluster: Cluster, other_namespace: str
+) -> None:
+    leases = "count/leases.coordination.k8s.io"
+    quotas = core(other_namespace, "resourcequotas")
+    body = {"metadata": {"name": "no-leases"}, "spec": {"hard": {leases: "0"}}}
+    cluster.create(quotas, body)
+    wait_for(
+        "the quota in force",
+        lambda: cluster.get(f"{quotas}/no-leases").get("status", {}).get("used") or {},
+        lambda used: leases in used,
+    )
+    subject = Subject(environment, cluster, other_namespace, "unclaimed")
+    subject.apply(manifest("unclaimed", 2, workload=None))
+    subject.wait_events("LeaseRefused")
+    (message,) = (
+        item["message"]
+        for item in cluster.list(core(other_namespace, "events"))
+        if item["reason"] == "LeaseRefused"
+    )
+    assert f"Lease {other_namespace}/partisan-operator" in message
+    assert "no-leases" in message
+    answer = ready(cluster, other(cluster, ""))
+    assert f"no operator serves namespace {other_namespace}" in answer
+    assert subject.pods() == {}
+    cluster.delete(f"{quotas}/no-leases")
+    subject.wait_steady()
+    assert holder(cluster, other_namespace) == "kube-system/partisan-operator"
+    subject.delete()
+
+
 @pytest.fixture(scope="module")
 def second_release(environment: Environment) -> Iterator[None]:
     """A second release that also serves all namespaces."""
@@ -113,26 +159,11 @@ def test_a_second_release_stands_by(
     assert lease(cluster)["holderIdentity"].partition("_")[0] not in second_pods(cluster)
 
 
-@pytest.fixture
-def other_namespace(cluster: Cluster) -> Iterator[str]:
-    """A namespace without clusters."""
-    name = "e2e-leadership-other"
-    renew_namespace(cluster, name)
-    yield name
-    remove_namespace(cluster, name)
-
-
 def serve_alone(environment: Environment, namespace: str) -> None:
     """Has the second release serve this namespace alone, which the first one serves too."""
     operator.install_beside(
         environment, SECOND, values=["--set", f"watchNamespaces={{{namespace}}}"]
     )
-
-
-def holder(cluster: Cluster, namespace: str) -> str:
-    """The holder of the Lease of one namespace; empty if there is none."""
-    found = cluster.find(operator.LEASE.replace("kube-system", namespace))
-    return "" if found is None else found["spec"].get("holderIdentity") or ""
 
 
 @pytest.mark.usefixtures("second_release")

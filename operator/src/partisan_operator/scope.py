@@ -11,6 +11,7 @@ import asyncio
 from kubernetes.aio.client import ApiClient
 
 from partisan_operator.act.executor import Executor
+from partisan_operator.act.unclaimed import UnclaimedNamespaces
 from partisan_operator.api.fence import Fence
 from partisan_operator.api.kube import Kube
 from partisan_operator.leader.claims import Claims
@@ -54,12 +55,19 @@ class Scope:
         self._supervisor = Supervisor(
             Tools(kube, observer, executor, scraper, settings, self.audience, fleet=fleet)
         )
+        self._unclaimed = UnclaimedNamespaces(kube)
         lease = Lease(kube, lease_namespace)
         self._lease_namespace = lease_namespace
         self._claims = (
             None
             if settings.namespaces
-            else Claims(kube, str(lease), gained=self._begin_in, lost=self._supervisor.stop)
+            else Claims(
+                kube,
+                str(lease),
+                gained=self._begin_in,
+                lost=self._supervisor.stop,
+                refused=self._announce_refusal,
+            )
         )
         self._leadership = Leadership(
             lease,
@@ -100,13 +108,13 @@ class Scope:
 
     def dissolve_all(self, namespace: str) -> None:
         """Notify the nodes of all clusters in a namespace of their deletion."""
-        for known, name in self._known:
-            if known == namespace:
-                self.dissolve(namespace, name)
+        for name in self._names_in(namespace):
+            self.dissolve(namespace, name)
 
     def forget(self, namespace: str, name: str) -> None:
         """Forget a deleted cluster; its loop, woken once more, ends."""
         self._known.discard((namespace, name))
+        self._unclaimed.forget(namespace, name)
         self.wake(namespace, name)
         if self._claims is not None and namespace not in self.namespaces:
             self._claims.release(namespace)
@@ -129,10 +137,15 @@ class Scope:
             f"; {holder} serves namespace {namespace}, where this operator does nothing"
             for namespace, holder in sorted(excluded.items())
         )
-        return self._leadership.state + "".join(others)
+        refused = {} if self._claims is None else self._claims.refused
+        unserved = (
+            f"; no operator serves namespace {namespace}, whose Lease is refused: {answer}"
+            for namespace, answer in sorted(refused.items())
+        )
+        return "".join((self._leadership.state, *others, *unserved))
 
     def is_excluded(self, namespace: str) -> bool:
-        """Whether another operator is known to serve a namespace."""
+        """Whether a namespace is known not to be served by this operator."""
         return self._claims is not None and self._claims.excludes(namespace)
 
     @property
@@ -168,9 +181,15 @@ class Scope:
                 self._begin_in(namespace)
 
     def _begin_in(self, namespace: str) -> None:
-        for known, name in self._known:
-            if known == namespace:
-                self._supervisor.wake(namespace, name)
+        for name in self._names_in(namespace):
+            self._supervisor.wake(namespace, name)
+
+    async def _announce_refusal(self, namespace: str, answer: str) -> None:
+        await self._unclaimed.announce(namespace, self._names_in(namespace), answer)
+
+    def _names_in(self, namespace: str) -> tuple[str, ...]:
+        """Return the names of the clusters in a namespace."""
+        return tuple(name for known, name in self._known if known == namespace)
 
     async def _end(self) -> None:
         self.audience.ended()

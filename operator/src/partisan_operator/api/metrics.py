@@ -73,6 +73,12 @@ leader = Gauge(
     ["lease"],
     registry=registry,
 )
+lease_refused = Gauge(
+    "partisan_operator_lease_refused",
+    "1 while no operator holds the Lease and the API server refuses it to this one, as by a quota.",
+    ["lease"],
+    registry=registry,
+)
 console_viewers = Gauge(
     "partisan_operator_console_viewers",
     "Streams of the live page that this operator serves.",

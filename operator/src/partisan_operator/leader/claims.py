@@ -43,14 +43,16 @@ class Claims:
         *,
         gained: Callable[[str], None],
         lost: Callable[[str], Awaitable[None]],
+        refused: Callable[[str, str], Awaitable[None]],
     ) -> None:
         """Make no claim yet.
 
         `gained` is called with a namespace when its clusters may be served, and `lost` awaited when
-        they may no longer.
+        they may no longer. `refused` is awaited with a namespace and the API server's answer each
+        time that it refuses the Lease there although no operator holds it.
         """
         self._kube, self._holder = kube, holder
-        self._gained, self._lost = gained, lost
+        self._gained, self._lost, self._refused = gained, lost, refused
         self._claims: dict[str, _Claim] = {}
         self._endings: set[asyncio.Task[None]] = set()
 
@@ -72,6 +74,7 @@ class Claims:
             Fence(),
             gained=lambda: self._gained(namespace),
             lost=lost,
+            refused=lambda answer: self._refused(namespace, answer),
         )
         renewal = asyncio.create_task(leadership.run(), name=f"claim {namespace}")
         claim = self._claims[namespace] = _Claim(lease, leadership, renewal)
@@ -103,20 +106,37 @@ class Claims:
             if self._is_excluded(claim)
         }
 
+    @property
+    def refused(self) -> dict[str, str]:
+        """The namespaces whose Lease the API server refuses, with its answer."""
+        return {
+            namespace: claim.leadership.refusal
+            for namespace, claim in self._claims.items()
+            if claim.leadership.refusal
+        }
+
     def excludes(self, namespace: str) -> bool:
-        """Whether another operator is known to serve a namespace."""
+        """Whether a namespace is known not to be served here."""
         claim = self._claims.get(namespace)
-        return claim is not None and self._is_excluded(claim)
+        return claim is not None and (self._is_excluded(claim) or bool(claim.leadership.refusal))
 
     @property
     def obstacle(self) -> str:
-        """Why some namespace is neither served nor known to be served; empty if none is."""
-        found = (claim.leadership.obstacle for claim in self._claims.values())
+        """Why some namespace is neither served nor known to be served; empty if none is.
+
+        A refused Lease is no obstacle: a quota in one namespace does not make the operator unready.
+        """
+        found = (
+            claim.leadership.obstacle
+            for claim in self._claims.values()
+            if not claim.leadership.refusal
+        )
         return next(filter(None, found), "")
 
     def _is_excluded(self, claim: _Claim) -> bool:
         leadership = claim.leadership
-        return not leadership.leading and leadership.holder not in ("", self._holder)
+        others = leadership.holder not in ("", self._holder)
+        return others and not leadership.leading and not leadership.refusal
 
     async def _end(self, claim: _Claim, *, resigns: bool = False) -> None:
         claim.renewal.cancel()
@@ -125,3 +145,4 @@ class Claims:
             await claim.leadership.resign()
         if claim.lease.namespace not in self._claims:
             metrics.leader.remove(str(claim.lease))
+            metrics.lease_refused.remove(str(claim.lease))

@@ -23,6 +23,10 @@ STUCK_AFTER = 60.0
 _REPLACED = (404, 409)
 
 
+async def _ignore(_: str) -> None:
+    """Do nothing about a refusal."""
+
+
 class Leadership:
     """One operator's part in the election of the leader for some clusters."""
 
@@ -34,17 +38,18 @@ class Leadership:
         *,
         gained: Callable[[], None],
         lost: Callable[[], Awaitable[None]],
+        refused: Callable[[str], Awaitable[None]] = _ignore,
         clock: Callable[[], float] = steady_clock,
     ) -> None:
         """Make a candidate that has not read the Lease yet.
 
         `gained` is called when it may act, and `lost` awaited when it may no longer: by then the
-        fence is closed.
+        fence is closed. `refused` is awaited after each `refusal`, with its text.
         """
         self._lease = lease
         self._candidate = candidate
         self._fence = fence
-        self._gained, self._lost = gained, lost
+        self._gained, self._lost, self._refused = gained, lost, refused
         self._clock = clock
         self._round_ended = self._heard = clock()
         self._heard_at_all = False
@@ -52,7 +57,12 @@ class Leadership:
         self.leading = False
         """Whether the clusters are reconciled here."""
 
+        self.refusal = ""
+        """The API server's answer when it refuses the Lease although no operator holds it, as by a
+        quota; empty if it does not."""
+
         metrics.leader.labels(str(lease)).set(0)
+        self._record_refusal("")
 
     async def run(self) -> None:
         """Take part until cancelled."""
@@ -91,7 +101,7 @@ class Leadership:
         """Why this operator can neither act nor take over; empty if it can."""
         silent = self._clock() - self._heard
         if self._heard_at_all and silent < self._candidate.timing.duration:
-            return ""
+            return f"Lease {self._lease} is refused: {self.refusal}" if self.refusal else ""
         return f"nothing is known of Lease {self._lease} for {silent:.0f} s"
 
     @property
@@ -118,6 +128,7 @@ class Leadership:
                 await self._read()
             claim = self._candidate.claim(self._clock())
             if claim is None:
+                self._record_refusal("")
                 return
             sent_at = self._clock()
             try:
@@ -126,10 +137,14 @@ class Leadership:
                 )
             except KubeError as error:
                 if error.code not in _REPLACED:
+                    if error.code and not self._candidate.leads(self._clock()):
+                        self._record_refusal(str(error))
+                        await self._refused(self.refusal)
                     raise
                 await self._read()
                 return
             self._candidate = self._candidate.wrote(record, sent_at)
+            self._record_refusal("")
             self._hear()
 
     async def _read(self) -> None:
@@ -140,6 +155,10 @@ class Leadership:
         if holder not in ("", self._holder, self._candidate.identity):
             logger.info("standing by: %s holds Lease %s", holder, self._lease)
         self._holder = holder
+
+    def _record_refusal(self, answer: str) -> None:
+        self.refusal = answer
+        metrics.lease_refused.labels(str(self._lease)).set(bool(answer))
 
     def _hear(self) -> None:
         self._heard, self._heard_at_all = self._clock(), True

@@ -80,7 +80,8 @@ def members_of(
 ) -> ReadMembers:
     """Return what lists the members in these namespaces, or in all if there are none.
 
-    `excluded` is whether another operator serves a namespace, with another default image.
+    `excluded` is whether another operator serves a namespace, with another default image, or none
+    may serve it.
     """
 
     async def read() -> tuple[Member, ...]:

@@ -137,7 +137,10 @@ def verdict(
         wrong = f"{problem.reason}: {problem.message}"
         following = _remedy(problem, failures, cluster)
     elif (cluster.status.observed_generation or 0) < cluster.generation:
-        wrong = "The operator has not observed the newest spec yet. Check that it runs:"
+        wrong = (
+            "The operator has not observed the newest spec yet. The Events may say why: kubectl -n"
+            f" {namespace} describe pcl {name}; else check that it runs:"
+        )
         following = f"kubectl get pods --all-namespaces -l {OPERATOR_LABELS}"
     elif cluster.spec.paused:
         wrong = "Paused: the operator observes and changes nothing."
