@@ -121,6 +121,7 @@ class FakeKubectl(Kubectl):
                 ]
             },
             f"{CORE}/resourcequotas": {"items": []},
+            f"{CORE}/persistentvolumeclaims": {"items": []},
             "/api/v1/nodes": 'Error from server (Forbidden): nodes is forbidden: User "u"',
             "/api/v1/pods": {"items": []},
             "/version": {"gitVersion": "v1.36.3"},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import yaml
@@ -18,7 +18,7 @@ SHOWN_LOG_LINES, EVENT_LINES = 15, 10
 """The lines of the operator's log, and of events, that are printed."""
 
 LOG_LINES = 400
-"""Lines of each node's log that are kept."""
+"""Lines of each container's log that are kept."""
 
 KINDS = {
     "partisanclusters": PARTISAN,
@@ -26,6 +26,7 @@ KINDS = {
     "pods": "api/v1",
     "services": "api/v1",
     "configmaps": "api/v1",
+    "persistentvolumeclaims": "api/v1",
     "endpointslices": "apis/discovery.k8s.io/v1",
     "resourcequotas": "api/v1",
 }
@@ -42,16 +43,19 @@ def must_gather(cluster: Cluster, namespace: str, directory: Path) -> Path:
 
     def save(name: str, content: Callable[[], str]) -> None:
         try:
-            (directory / name).write_text(content())
+            text = content()
+            (directory / name).parent.mkdir(exist_ok=True)
+            (directory / name).write_text(text)
         except ApiError as error:
             errors.append(f"{name}: {error}\n")
 
     def objects(path: str) -> Callable[[], str]:
         return lambda: yaml.safe_dump_all(map(_without_noise, cluster.list(path)))
 
-    def log(pod: str, previous: str) -> Callable[[], str]:
+    def log(pod: str, container: str, previous: str) -> Callable[[], str]:
         path = core(namespace, "pods", f"{pod}/log")
-        return lambda: cluster.text(path, tailLines=str(LOG_LINES), previous=previous)
+        query = {"container": container, "tailLines": str(LOG_LINES), "previous": previous}
+        return lambda: cluster.text(path, **query)
 
     def status(pod: str) -> Callable[[], str]:
         return lambda: read_page(cluster, namespace, pod, "status")
@@ -61,6 +65,7 @@ def must_gather(cluster: Cluster, namespace: str, directory: Path) -> Path:
     save("events.txt", lambda: "\n".join(events(cluster, namespace)) + "\n")
     save("operator.log", lambda: operator.logs(cluster))
     save("nodes.yaml", objects("api/v1/nodes"))
+    save("persistentvolumes.yaml", objects("api/v1/persistentvolumes"))
     try:
         pods = cluster.list(core(namespace, "pods"))
     except ApiError as error:
@@ -68,13 +73,32 @@ def must_gather(cluster: Cluster, namespace: str, directory: Path) -> Path:
         pods = []
     for pod in pods:
         name = pod["metadata"]["name"]
-        save(f"{name}.log", log(name, "false"))
         save(f"{name}.status.json", status(name))
-        if any(c.get("restartCount") for c in pod["status"].get("containerStatuses") or ()):
-            save(f"{name}.previous.log", log(name, "true"))
+        for stem, container, restarted in _containers(pod):
+            save(f"{stem}.log", log(name, container, "false"))
+            if restarted:
+                save(f"{stem}.previous.log", log(name, container, "true"))
     if errors:
         (directory / "errors.txt").write_text("".join(errors))
     return directory
+
+
+def _containers(pod: Json) -> Iterator[tuple[str, str, bool]]:
+    """The stem of each container's log, its name, and whether it was restarted.
+
+    The first one's stem is the pod's name. Those of the others are in a folder of that name.
+    """
+    pod_name, spec, status = pod["metadata"]["name"], pod["spec"], pod.get("status") or {}
+    own, before = spec["containers"], spec.get("initContainers") or ()
+    entries = (
+        *(status.get("initContainerStatuses") or ()),
+        *(status.get("containerStatuses") or ()),
+    )
+    restarts = {entry["name"]: entry.get("restartCount", 0) for entry in entries}
+    for container in (*own, *before):
+        name = container["name"]
+        stem = pod_name if container is own[0] else f"{pod_name}/{name}"
+        yield stem, name, restarts.get(name, 0) > 0
 
 
 def events(cluster: Cluster, namespace: str) -> list[str]:

@@ -2,7 +2,8 @@
 
 Exactly: every value of the cluster's Secrets, wherever it occurs, in clear or in base64. By
 pattern, for secrets that are elsewhere or may not be read: private keys, bearer tokens, values of
-environment variables with revealing names, any text of a token's form.
+environment variables and settings of volume drivers with revealing names, any text of a token's
+form.
 """
 
 from __future__ import annotations
@@ -27,6 +28,9 @@ _PATTERNS = (
     # A token is as long as a digest: those with a prefix (`sha256:`, `containerd://`) stay.
     re.compile(rf"(?<![0-9a-zA-Z:/@])[0-9a-f]{{{2 * SECRET_BYTES}}}(?![0-9a-zA-Z])"),
 )
+_DRIVER_SETTINGS = ("volumeAttributes", "options")
+"""Objects of a volume's source whose keys its driver defines."""
+
 _TELLING = re.compile(r"TOKEN|SECRET|PASSW|CREDENTIAL|PRIVATE|API_?KEY", re.I)
 
 
@@ -79,10 +83,22 @@ def _without_values(value: Any) -> Any:
     if isinstance(value, dict):
         if isinstance(value.get("value"), str) and _TELLING.search(str(value.get("name", ""))):
             return {**value, "value": REDACTED}
-        return {key: _without_values(entry) for key, entry in value.items()}
+        return {
+            key: _without_settings(entry) if key in _DRIVER_SETTINGS else _without_values(entry)
+            for key, entry in value.items()
+        }
     if isinstance(value, list):
         return [_without_values(entry) for entry in value]
     return value
+
+
+def _without_settings(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return _without_values(value)
+    return {
+        key: REDACTED if _TELLING.search(key) else _without_values(entry)
+        for key, entry in value.items()
+    }
 
 
 def _decoded(encoded: str) -> tuple[str, ...]:

@@ -1,8 +1,8 @@
 """`must-gather NAME`: a diagnostic bundle for people without access to the cluster.
 
-It has the cluster and its children, pods with their logs, the nodes' reports, events, and the
-operator's log. Errors are listed in `errors.txt` and do not stop the rest; secrets are removed
-(`redaction`).
+It has the cluster and its children, volumes, pods with the logs of all their containers, the nodes'
+reports, events, and the operator's log. Errors are listed in `errors.txt` and do not stop the rest;
+secrets are removed (`redaction`).
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from partisan_operator.cli.kubectl import Json, KubectlError, core
 from partisan_operator.cli.redaction import Redactor, without_secrets
 from partisan_operator.cli.text import plural, size
 from partisan_operator.models import PartisanCluster
+from partisan_operator.models.containers import OWN_CONTAINER
 
 LOG_LINES = 2000
 """Most lines of each log."""
@@ -102,6 +103,7 @@ def gather(context: Context, cluster: PartisanCluster) -> tuple[Archive, Redacto
     issued = tls is not None and tls.issuer_ref is not None
     for kind, group in (CHILDREN | (CERTIFICATES if issued else {})).items():
         archive.add(f"{kind}.yaml", objects(f"{group}/namespaces/{namespace}/{kind}", labels))
+    _volumes(context, cluster, archive, pods)
     archive.add("quotas.yaml", objects(core(namespace, "resourcequotas")))
     archive.add("machines.yaml", objects("api/v1/nodes"))
     archive.add("version.json", lambda: api.text("version"))
@@ -143,6 +145,39 @@ def _secrets(context: Context, cluster: PartisanCluster, archive: Archive) -> li
     return found
 
 
+def _volumes(
+    context: Context, cluster: PartisanCluster, archive: Archive, pods: Iterable[Json]
+) -> None:
+    """Add the claims of the cluster, those of removed nodes included, and their volumes.
+
+    Claims that the pods only name have no label of the cluster.
+    """
+    claims: list[Json] = []
+
+    def own_claims() -> str:
+        used = {
+            volume["persistentVolumeClaim"]["claimName"]
+            for pod in pods
+            for volume in pod["spec"].get("volumes") or ()
+            if "persistentVolumeClaim" in volume
+        }
+        for item in context.api.items(core(context.namespace, "persistentvolumeclaims")):
+            metadata = item["metadata"]
+            owner = (metadata.get("labels") or {}).get(naming.CLUSTER_LABEL)
+            if owner == cluster.name or metadata["name"] in used:
+                claims.append(item)
+        return access.yaml_text(*map(without_secrets, claims))
+
+    def own_volumes() -> str:
+        bound = {claim["spec"]["volumeName"] for claim in claims if claim["spec"].get("volumeName")}
+        volumes = context.api.items("api/v1/persistentvolumes") if bound else []
+        own = (item for item in volumes if item["metadata"]["name"] in bound)
+        return access.yaml_text(*map(without_secrets, own))
+
+    archive.add("persistentvolumeclaims.yaml", own_claims)
+    archive.add("persistentvolumes.yaml", own_volumes)
+
+
 def _operator(context: Context, archive: Archive) -> None:
     """Add the operator's pods and logs, from its own namespace."""
     pods: list[Json] = []
@@ -170,16 +205,33 @@ def _nodes(context: Context, archive: Archive, pods: list[Json]) -> None:
 
 
 def _logs(context: Context, pods: Iterable[Json]) -> Iterator[tuple[str, Callable[[], str]]]:
-    """Yield the logs of pods, also those of containers before their last restart."""
+    """Yield the logs of all containers, also those before their last restart."""
     for pod in pods:
-        metadata = pod["metadata"]
+        metadata, status = pod["metadata"], pod.get("status") or {}
         path = core(metadata["namespace"], "pods", f"{metadata['name']}/log")
-        options = {"tailLines": str(LOG_LINES), "timestamps": "true"}
-        yield f"{metadata['name']}.log", _text(context, path, **options)
-        statuses = (pod.get("status") or {}).get("containerStatuses") or ()
-        if any(entry.get("restartCount") for entry in statuses):
-            previous = _text(context, path, **options, previous="true")
-            yield f"{metadata['name']}.previous.log", previous
+        statuses = (status.get("initContainerStatuses"), status.get("containerStatuses"))
+        restarted = {
+            entry["name"] for part in statuses for entry in part or () if entry.get("restartCount")
+        }
+        for stem, container in _containers(pod):
+            options = {"container": container, "tailLines": str(LOG_LINES), "timestamps": "true"}
+            yield f"{stem}.log", _text(context, path, **options)
+            if container in restarted:
+                yield f"{stem}.previous.log", _text(context, path, **options, previous="true")
+
+
+def _containers(pod: Json) -> Iterator[tuple[str, str]]:
+    """Yield the stem of each container's log, and its name.
+
+    The main container's is the pod's name. Those of the others are in a folder of that name.
+    """
+    pod_name, spec = pod["metadata"]["name"], pod["spec"]
+    names = [container["name"] for container in spec["containers"]]
+    main = OWN_CONTAINER if OWN_CONTAINER in names else names[0]
+    yield pod_name, main
+    for name in (*(container["name"] for container in spec.get("initContainers") or ()), *names):
+        if name != main:
+            yield f"{pod_name}/{name}", name
 
 
 def _text(context: Context, path: str, **query: str) -> Callable[[], str]:
