@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
@@ -15,12 +14,10 @@ from images.release import version
 from images.release.build import build
 from images.release.plan import Plan, default_directory, digests
 from images.release.version import ReleaseError
-from scale_tests.host import files
-from scale_tests.host.commands import ROOT, CommandError, capture, relative
+from scale_tests.host import adoption
+from scale_tests.host.commands import CommandError, capture, relative
 from scale_tests.localkube.ociarchive import images
 from scale_tests.localkube.toolset import BuildError
-
-RESULTS = ROOT / "build" / "results" / "adoption.json"
 
 
 def plan(options: argparse.Namespace) -> Plan:
@@ -87,15 +84,13 @@ def record(wanted: Plan, step: str, seconds: Mapping[str, float]) -> dict[str, s
 
     Returns the digests.
     """
-    with files.locked(RESULTS.with_suffix(".lock")):
-        results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    with adoption.updated() as results:
         release = results.setdefault("release", {})
         release |= {"version": wanted.version, "revision": wanted.revision}
         release.setdefault("seconds", {})[step] = dict(seconds)
         release["digests"] = found = digests(wanted.directory)
         if step == "check":
             release["equal"] = True
-        files.replace(RESULTS, json.dumps(results, indent=2) + "\n")
     return found
 
 
