@@ -1,7 +1,8 @@
 """The commands, manifests, and names of fields and values on the pages are right.
 
 Tests with a cluster run the commands of docs/tutorials/first-cluster.md and docs/guides/install.md,
-EUnit the blocks in Erlang.
+those for a cluster of docs/tutorials/elixir-app.md, and those of docs/guides/backup.md; EUnit the
+blocks in Erlang.
 """
 
 from __future__ import annotations
