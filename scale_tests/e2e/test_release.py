@@ -79,6 +79,8 @@ def reader(environment: Environment, namespace: str, release: Plan, tmp_path: Pa
         "replicas: 32": f"replicas: {NODES}",
         "-n staging": f"-n {namespace}",
         "--timeout=5m": "--timeout=15m",
+        # By itself it waits for ever, for a user who interrupts it.
+        "rollout status greeters": "rollout status greeters --timeout 900",
     }
     return Reader(environment, tmp_path, namespace=namespace, replacing=replacing)
 
