@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import yaml
-from partisan_operator.models.cluster import API_VERSION, KIND
+from partisan_operator.models.cluster import API_VERSIONS, KIND
 
 from docs.tools.api import stored_schema
 
@@ -43,7 +43,7 @@ def yaml_problems(text: str) -> Iterator[str]:
             yield from part_problems(part)
         elif document["kind"] == KIND:
             yield from part_problems({k: v for k, v in document.items() if k != "metadata"})
-            if document.get("apiVersion") != API_VERSION:
+            if document.get("apiVersion") not in API_VERSIONS:
                 yield f"apiVersion: {document.get('apiVersion')}"
         elif not {"apiVersion", "metadata"} <= document.keys():
             yield f"{document['kind']}: apiVersion or metadata is missing"

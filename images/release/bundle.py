@@ -88,7 +88,7 @@ def service_version(plan: Plan, objects: list[Json], definition: Json) -> Json:
     Raises ChartError.
     """
     seen = data_of(__file__)
-    example = yaml.safe_load(EXAMPLE.read_text())
+    owned = list(_owned(definition, seen["resource"]))
     deployment = _only(objects, "Deployment", RELEASE)
     account = deployment["spec"]["template"]["spec"]["serviceAccountName"]
     return {
@@ -99,7 +99,7 @@ def service_version(plan: Plan, objects: list[Json], definition: Json) -> Json:
             "namespace": "placeholder",
             "annotations": {
                 **seen["annotations"],
-                "alm-examples": json.dumps([example], indent=2),
+                "alm-examples": json.dumps(list(_examples(definition, owned)), indent=2),
                 "containerImage": plan.image("operator"),
                 "createdAt": plan.created,
             },
@@ -114,7 +114,7 @@ def service_version(plan: Plan, objects: list[Json], definition: Json) -> Json:
                     "mediatype": "image/svg+xml",
                 }
             ],
-            "customresourcedefinitions": {"owned": list(_owned(definition, seen["resource"]))},
+            "customresourcedefinitions": {"owned": owned},
             "install": {
                 "strategy": "deployment",
                 "spec": {
@@ -173,6 +173,12 @@ def _owned(definition: Json, described: Json) -> Iterable[Json]:
                 "version": version["name"],
                 **described,
             }
+
+
+def _examples(definition: Json, owned: Iterable[Json]) -> Iterable[Json]:
+    example = yaml.safe_load(EXAMPLE.read_text())
+    for each in owned:
+        yield {**example, "apiVersion": f"{definition['spec']['group']}/{each['version']}"}
 
 
 def _placeless(item: Json) -> Json:

@@ -96,7 +96,7 @@ def simulated(nodes: int, *, counting: float = 120.0, warm: bool = True) -> dict
         ("State", "Gossip", "spec.workload.synchronization: Input should be 'State'"),
         ("name: ads", "name: Ads", "metadata.name: 'Ads' must"),
         ("name: ads", "namespace: here", "metadata.name: give the cluster a name"),
-        ("v1alpha1", "v9", "apiVersion: 'partisan.dev/v9' is not partisan.dev/v1alpha1"),
+        ("v1alpha1", "v9", "apiVersion: 'partisan.dev/v9' is not partisan.dev/v1alpha1 or"),
         ("PartisanCluster", "Pod", "there are 0 objects of kind PartisanCluster"),
         ("replicas: 8", "replicas: [", "not YAML"),
     ],
@@ -107,6 +107,11 @@ def test_errors_in_a_manifest_are_named(before: str, after: str, problem: str) -
     with pytest.raises(ManifestError, match="(?s)" + problem.replace("[", r"\[")) as error:
         manifest.load(text.replace(before, after))
     assert problem in str(error.value)
+
+
+def test_a_manifest_of_either_version_is_the_same_cluster() -> None:
+    text = text_of(8)
+    assert manifest.load(text.replace("v1alpha1", "v1beta1")) == manifest.load(text)
 
 
 def test_fields_in_lists_are_checked_too() -> None:

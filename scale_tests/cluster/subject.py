@@ -77,8 +77,9 @@ class Subject:
         return partisan_cluster(self.namespace, self.name)
 
     def apply(self, body: Json) -> Subject:
-        """Creates it. Raises ApiError."""
-        self.cluster.create(partisan_cluster(self.namespace), body)
+        """Creates it, as the version of the API that the manifest has. Raises ApiError."""
+        path = f"apis/{body['apiVersion']}/namespaces/{self.namespace}/partisanclusters"
+        self.cluster.create(path, body)
         return self
 
     def patch(self, **spec: Any) -> None:

@@ -16,13 +16,15 @@ from scale_tests.host.commands import ROOT
 
 GROUP = "validation.partisan.dev"
 VERSION = "v1alpha1"
+"""The version in which a test writes and reads that names none."""
+
 _DEFINITIONS = "apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _FILE = ROOT / "crds" / "partisanclusters.yaml"
 
 
-def path(namespace: str, name: str = "") -> str:
+def path(namespace: str, name: str = "", *, version: str = VERSION) -> str:
     """The path of a resource of the copy, or of all in a namespace."""
-    found = f"apis/{GROUP}/{VERSION}/namespaces/{namespace}/partisanclusters"
+    found = f"apis/{GROUP}/{version}/namespaces/{namespace}/partisanclusters"
     return found + (f"/{name}" if name else "")
 
 
@@ -62,9 +64,9 @@ def replace(cluster: Cluster, crd: Json) -> None:
     cluster.patch(f"{_DEFINITIONS}/{name}", {"spec": {"versions": crd["spec"]["versions"]}})
 
 
-def of(body: Json) -> Json:
+def of(body: Json, *, version: str = VERSION) -> Json:
     """The manifest as one of the copy."""
-    return {**body, "apiVersion": f"{GROUP}/{VERSION}"}
+    return {**body, "apiVersion": f"{GROUP}/{version}"}
 
 
 def stored(cluster: Cluster, namespace: str, body: Json) -> Json:
@@ -74,10 +76,11 @@ def stored(cluster: Cluster, namespace: str, body: Json) -> Json:
     return answer
 
 
-def refusal(cluster: Cluster, namespace: str, body: Json) -> str:
+def refusal(cluster: Cluster, namespace: str, body: Json, *, version: str = VERSION) -> str:
     """The API server's error for a manifest; empty if it accepts it. Nothing is created."""
     query = {"dryRun": "All", "fieldValidation": "Strict"}
-    return _refused(cluster, "POST", path(namespace), of(body), query, "application/json")
+    where, sent = path(namespace, version=version), of(body, version=version)
+    return _refused(cluster, "POST", where, sent, query, "application/json")
 
 
 def update_refusal(cluster: Cluster, namespace: str, name: str, spec: dict[str, Any]) -> str:

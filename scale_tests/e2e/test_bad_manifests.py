@@ -5,26 +5,22 @@ Most are dry runs against a copy of the CRD that no operator knows.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from partisan_operator.children.desired import desired_children
 from partisan_operator.models import PartisanCluster
 
-from docs.tools.snippets import PAGES, blocks
 from scale_tests.cluster.kube import ApiError, Cluster, Json, core
 from scale_tests.cluster.subject import manifest
 from scale_tests.e2e import crd_copy, hostile
 from scale_tests.e2e.conftest import NewSubject
 from scale_tests.e2e.hostile_applications import claimed
+from scale_tests.e2e.published import published
 from scale_tests.e2e.specs import pods
 from scale_tests.e2e.unusual import UNUSUAL
-from scale_tests.host.commands import ROOT
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -63,7 +59,7 @@ def test_every_example_and_every_manifest_of_the_documents_is_accepted(
 ) -> None:
     refused = {
         str(file): message
-        for file, body in _published()
+        for file, body in published()
         if (message := crd_copy.refusal(cluster, namespace, body))
     }
     assert refused == {}
@@ -179,37 +175,3 @@ def _created(cluster: Cluster, namespace: str, **spec: Any) -> Iterator[str]:
         yield "changing"
     finally:
         cluster.delete(crd_copy.path(namespace, "changing"))
-
-
-def _published() -> Iterator[tuple[Path, Json]]:
-    """The manifests of PartisanClusters in examples/ and in the documents."""
-    for file in ROOT.glob("examples/**/*.yaml"):
-        yield from ((file, body) for body in _clusters(file.read_text()))
-    for page in PAGES:
-        for block in blocks(page, "yaml", "sh"):
-            for text in re.findall(_MANIFEST, block.text):
-                yield from ((page, body) for body in _clusters(text))
-            if block.language == "yaml":
-                yield from ((page, body) for body in _completed(block.text))
-
-
-_MANIFEST = re.compile(r"^apiVersion: partisan.*?(?=^[A-Z]+$|^---$|\Z)", re.MULTILINE | re.DOTALL)
-
-
-def _completed(text: str) -> Iterator[Json]:
-    """Manifests around the fields of a spec that a page shows alone."""
-    for body in yaml.safe_load_all(text.replace("REGISTRY", "registry.example")):
-        if isinstance(body, dict) and body.keys().isdisjoint({"kind", "status"}):
-            whole = manifest("shown", 3, workload=None)
-            whole["spec"] |= body.get("spec", body)
-            yield whole
-
-
-def _clusters(text: str) -> Iterator[Json]:
-    try:
-        bodies = list(yaml.safe_load_all(text))
-    except yaml.YAMLError:
-        return  # the overview of all fields, which is no manifest
-    for body in bodies:
-        if isinstance(body, dict) and body.get("kind") == "PartisanCluster":
-            yield body

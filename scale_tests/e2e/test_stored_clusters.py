@@ -122,8 +122,9 @@ STORED = {
 
 
 def _earlier(current: Json) -> Json:
-    """A CRD that has no rules, and of affinity no schema, as the first release."""
+    """A CRD of one version that has no rules, and of affinity no schema, as the first release."""
     earlier = cast(Json, _without_rules(current))
+    del earlier["spec"]["versions"][1:]
     spec = earlier["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
     opaque = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     spec["properties"]["affinity"] = opaque

@@ -23,8 +23,10 @@ from partisan_operator.observe.report import NodeReport, OverlayReport
 AT_ONCE = 16
 """Nodes that are asked at the same time: each needs a process of kubectl."""
 
-RESOURCE = f"{PLURAL}.{GROUP}"
-CRD = f"apis/apiextensions.k8s.io/v1/customresourcedefinitions/{RESOURCE}"
+RESOURCE = f"{PLURAL}.{VERSION}.{GROUP}"
+"""Without a version, kubectl would write as the latest that is served."""
+
+CRD = f"apis/apiextensions.k8s.io/v1/customresourcedefinitions/{PLURAL}.{GROUP}"
 CLEAR = "\x1b[H\x1b[2J"
 """Clears a terminal."""
 

@@ -10,9 +10,16 @@ from partisan_operator.models.status import PartisanClusterStatus
 
 GROUP = "partisan.dev"
 VERSION = "v1alpha1"
+"""The version that is stored, and that the operator and the plugin use: the CRD of the previous
+release serves no other, so that an upgrade may begin with either, and be undone."""
+
+VERSIONS = (VERSION, "v1beta1")
+"""The versions that users may write and read; they have the same schema."""
+
 PLURAL = "partisanclusters"
 KIND = "PartisanCluster"
 API_VERSION = f"{GROUP}/{VERSION}"
+API_VERSIONS = tuple(f"{GROUP}/{version}" for version in VERSIONS)
 
 
 @dataclass(frozen=True)

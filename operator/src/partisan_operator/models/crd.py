@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 
 from partisan_operator.models.base import Resource, Rule, rules, unchanged
-from partisan_operator.models.cluster import GROUP, KIND, PLURAL, VERSION
+from partisan_operator.models.cluster import GROUP, KIND, PLURAL, VERSION, VERSIONS
 from partisan_operator.models.spec import PartisanClusterSpec
 from partisan_operator.models.status import PartisanClusterStatus
 
@@ -42,7 +42,54 @@ _COLUMNS = (
 
 def custom_resource_definition() -> dict[str, Any]:
     """Return the manifest of the CustomResourceDefinition."""
-    schema = {
+    schema = _schema()
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{PLURAL}.{GROUP}"},
+        "spec": {
+            "group": GROUP,
+            "scope": "Namespaced",
+            "names": {
+                "kind": KIND,
+                "listKind": f"{KIND}List",
+                "plural": PLURAL,
+                "singular": KIND.lower(),
+                # Not `pc`, the short name of PriorityClass.
+                "shortNames": ["pcl"],
+            },
+            # Enough while all versions have one schema: the API server changes `apiVersion` alone.
+            "conversion": {"strategy": "None"},
+            "versions": [_version(name, schema) for name in VERSIONS],
+        },
+    }
+
+
+def _version(name: str, schema: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "name": name,
+        "served": True,
+        # A CRD must have every version in which clusters are stored. If the new one were stored,
+        # the API server would refuse the CRD of the previous release, and thereby a rollback.
+        "storage": name == VERSION,
+        "schema": {"openAPIV3Schema": schema},
+        "subresources": {
+            "status": {},
+            "scale": {
+                "specReplicasPath": ".spec.replicas",
+                "statusReplicasPath": ".status.replicas",
+                "labelSelectorPath": ".status.selector",
+            },
+        },
+        "additionalPrinterColumns": [
+            {"name": name, "type": kind, "jsonPath": path, "description": description}
+            for name, kind, path, description in _COLUMNS
+        ],
+    }
+
+
+def _schema() -> dict[str, Any]:
+    return {
         "type": "object",
         "description": "A cluster of overlay nodes, one Erlang VM in each pod.",
         "required": ["spec"],
@@ -71,42 +118,6 @@ def custom_resource_definition() -> dict[str, Any]:
                 unchanged("spec.security.tls.secretName"),
             ),
         ),
-    }
-    version = {
-        "name": VERSION,
-        "served": True,
-        "storage": True,
-        "schema": {"openAPIV3Schema": schema},
-        "subresources": {
-            "status": {},
-            "scale": {
-                "specReplicasPath": ".spec.replicas",
-                "statusReplicasPath": ".status.replicas",
-                "labelSelectorPath": ".status.selector",
-            },
-        },
-        "additionalPrinterColumns": [
-            {"name": name, "type": kind, "jsonPath": path, "description": description}
-            for name, kind, path, description in _COLUMNS
-        ],
-    }
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{PLURAL}.{GROUP}"},
-        "spec": {
-            "group": GROUP,
-            "scope": "Namespaced",
-            "names": {
-                "kind": KIND,
-                "listKind": f"{KIND}List",
-                "plural": PLURAL,
-                "singular": KIND.lower(),
-                # Not `pc`, the short name of PriorityClass.
-                "shortNames": ["pcl"],
-            },
-            "versions": [version],
-        },
     }
 
 

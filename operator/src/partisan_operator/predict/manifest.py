@@ -15,7 +15,7 @@ import yaml
 from pydantic import ValidationError
 
 from partisan_operator.models import PartisanCluster, PartisanClusterSpec
-from partisan_operator.models.cluster import API_VERSION, KIND
+from partisan_operator.models.cluster import API_VERSIONS, KIND
 from partisan_operator.models.crd import MAX_NAME, schema_of
 from partisan_operator.models.quantities import duration_rule, milliseconds
 
@@ -64,8 +64,8 @@ def cluster_of(manifest: dict[str, Any], *, namespace: str = "default") -> Parti
 
 
 def _problems_of_names(manifest: dict[str, Any], metadata: Any) -> Iterator[str]:
-    if manifest.get("apiVersion") != API_VERSION:
-        yield f"apiVersion: {manifest.get('apiVersion')!r} is not {API_VERSION}"
+    if manifest.get("apiVersion") not in API_VERSIONS:
+        yield f"apiVersion: {manifest.get('apiVersion')!r} is not {' or '.join(API_VERSIONS)}"
     name = metadata.get("name") if isinstance(metadata, dict) else None
     if not isinstance(name, str):
         yield "metadata.name: give the cluster a name"
