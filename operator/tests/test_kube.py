@@ -83,6 +83,8 @@ async def test_an_announcement_is_an_event_about_the_cluster(api: FakeApi, kube:
     (event,) = api.objects.values()
     assert (event["type"], event["reason"], event["message"]) == ("Warning", "CrashLooping", "why")
     assert event["involvedObject"]["uid"] == "cluster-uid"
+    # By which `kubectl events --for` finds it.
+    assert event["involvedObject"]["apiVersion"] == "partisan.dev/v1beta1"
 
 
 async def test_a_refusal_carries_code_and_message(api: FakeApi, kube: Kube) -> None:

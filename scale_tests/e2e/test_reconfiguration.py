@@ -73,8 +73,9 @@ def overlay_of(state: Json) -> tuple[str, str]:
 
 def switches(subject: Subject) -> tuple[int, int]:
     """The numbers of its events of switches that have begun, and that have ended."""
-    selector = f"involvedObject.name={subject.name}"
-    events = subject.kubectl("get", "events", "--field-selector", selector)
+    # The version, as kubectl may remember for hours what another CRD served.
+    name = f"partisanclusters.v1beta1.partisan.dev/{subject.name}"
+    events = subject.kubectl("events", "--for", name)
     return events.count("OverlaySwitchStarted"), events.count("OverlaySwitched ")
 
 

@@ -6,7 +6,7 @@ from partisan_operator.api.errors import KubeError
 from partisan_operator.api.kube import FIELD_MANAGER, Kube
 from partisan_operator.models import PartisanCluster
 from partisan_operator.models.clock import to_wire, utc_now
-from partisan_operator.models.cluster import API_VERSION, KIND
+from partisan_operator.models.cluster import KIND, PREFERRED
 from partisan_operator.status.announcements import Announcement
 
 
@@ -29,7 +29,7 @@ async def announce(kube: Kube, cluster: PartisanCluster, announcement: Announcem
         "source": {"component": FIELD_MANAGER},
         "reportingComponent": FIELD_MANAGER,
         "involvedObject": {
-            "apiVersion": API_VERSION,
+            "apiVersion": PREFERRED,
             "kind": KIND,
             "namespace": cluster.namespace,
             "name": cluster.name,

@@ -20,6 +20,8 @@ PLURAL = "partisanclusters"
 KIND = "PartisanCluster"
 API_VERSION = f"{GROUP}/{VERSION}"
 API_VERSIONS = tuple(f"{GROUP}/{version}" for version in VERSIONS)
+PREFERRED = API_VERSIONS[-1]
+"""The one that kubectl uses if none is named; `kubectl events --for` selects Events by it."""
 
 
 @dataclass(frozen=True)
