@@ -60,7 +60,7 @@ def test_a_rollout_under_load_goes_in_batches_and_loses_no_count(new_subject: Ne
         replacing.observe()
         return int(subject.json()["status"].get("updated", 0))
 
-    # The pods of the former template count as updated until the operator has written its status.
+    # The pods of the previous template count as updated until the operator has written its status.
     wait_for("the rollout's beginning", updated, lambda count: count < NODES)
     wait_for("the rollout's end", updated, lambda count: count == NODES)
     assert len(replacing.most) <= AT_ONCE, replacing.most
