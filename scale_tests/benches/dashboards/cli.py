@@ -1,8 +1,9 @@
 """`python -m scale_tests dashboards [DIRECTORY]`: a staging run, and whether one can see it.
 
 Every query of every dashboard has to return data of it, every alert has to be evaluated, and those
-that a lasting fault calls for have to fire and to end. Writes the pictures of the dashboards into
-DIRECTORY and build/results/staging.json. `QUICK=1` takes fewer and smaller clusters.
+that a lasting fault calls for have to fire and to end. Draws the dashboards into
+build/results/staging, their main panels into DIRECTORY, and writes build/results/staging.json.
+`QUICK=1` takes fewer and smaller clusters.
 `--of NAMESPACE/CLUSTER` draws the last ten minutes of a cluster that is there instead.
 """
 
@@ -14,7 +15,7 @@ from pathlib import Path
 
 from charts.tools.dashboards.files import committed
 from scale_tests.benches.dashboards.findings import findings, ranges
-from scale_tests.benches.dashboards.pictures import Range, asking, draw, range_of
+from scale_tests.benches.dashboards.pictures import MAIN, Range, asking, draw, range_of
 from scale_tests.benches.dashboards.run import (
     CHAIN_NAMESPACE,
     FAULTY,
@@ -79,9 +80,12 @@ def _draw(session: Session, asked: Prometheus, shown: Callable[[str], Range]) ->
     for name, dashboard in committed().items():
         of = shown(dashboard["title"])
         subtitle = "  ".join(of.variables[variable] for variable in ("namespace", "cluster"))
-        directory = session.options.directory
-        for file in draw(dashboard, asking(asked, of), directory, subtitle, f"dashboard-{name}"):
-            session.say(str(file))
+        file, ask = f"dashboard-{name}", asking(asked, of)
+        drawn = draw(dashboard, ask, RESULTS / "staging", subtitle, file)
+        if directory := session.options.directory:
+            drawn += draw(dashboard, ask, directory, subtitle, file, MAIN[name])
+        for path in drawn:
+            session.say(str(path))
 
 
 BENCH = Bench(
@@ -90,7 +94,7 @@ BENCH = Bench(
     about=__doc__,
     measure=_run,
     options=(
-        option("directory", type=Path, nargs="?", default=RESULTS / "staging"),
+        option("directory", type=Path, nargs="?"),
         option("--of", metavar="NAMESPACE/CLUSTER", help="draw this cluster alone"),
     ),
     expected=(ConnectionError,),

@@ -1,10 +1,10 @@
-"""Draws the dashboards from a Prometheus, without Grafana: one picture for each."""
+"""Draws the dashboards from a Prometheus, without Grafana: each whole, and its main panels."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,25 @@ from scale_tests.measure.drawing import GREY, STYLE, save
 
 WIDTH, COLUMNS = 15.0, 24
 """Inches and columns of a picture."""
+
+MAIN_WIDTH = 9.0
+"""Inches of a picture of main panels, whose texts are large enough for a page."""
+
+MAIN = {
+    "cluster": (
+        *("Nodes", "Components and isolated nodes", "Degree distribution"),
+        *("Messages", "Time to the socket, 99 %", "Counter"),
+    ),
+    "operator": (
+        *("Reconciles", "Duration of a reconcile"),
+        *("Requests to the API server by verb", "Event loop lag"),
+    ),
+    "scalability": (
+        *("Formation time", "Bytes sent per node"),
+        *("Memory per node", "CPU time per node"),
+    ),
+}
+"""The titles of the main panels of each dashboard."""
 
 UNIT = 0.28
 """Inches for each unit of a panel's height."""
@@ -77,23 +96,28 @@ def draw(
     directory: Path,
     subtitle: str,
     file: str = "",
+    titles: Sequence[str] = (),
 ) -> list[Path]:
     """Draws one dashboard, its panels where Grafana has them, and returns the files.
 
-    They are named after the dashboard's uid unless `file` says otherwise.
+    With `titles`, draws these panels alone, two next to each other. The files are named after the
+    dashboard's uid unless `file` says otherwise.
     """
     shown = list(panels(dashboard))
+    width = WIDTH
+    if titles:
+        shown, width = _arranged(shown, titles), MAIN_WIDTH
     # One unit more, for the title.
     height = UNIT * (1 + max(panel.line + panel.height for panel in shown))
     with mpl.rc_context({**STYLE, **LINES, "font.size": 7.5}):
-        figure = Figure(figsize=(WIDTH, height))
+        figure = Figure(figsize=(width, height))
         figure.text(0.005, 1 - 0.2 / height, f"{dashboard['title']}  {subtitle}", fontsize=12)
         row = ""
         for panel in shown:
             if panel.row != row:
                 row = panel.row
                 figure.text(0.005, 1 - UNIT * (panel.line + 0.5) / height, row, fontsize=10)
-            axes = figure.add_axes(_place(panel, height), axisbelow=True)
+            axes = figure.add_axes(_place(panel, width, height), axisbelow=True)
             axes.set_title(panel.title, loc="left", fontweight="bold")
             answers = [ask(query) for query in panel.queries]
             if any(numbers(series) for series in answers):
@@ -103,13 +127,30 @@ def draw(
         return save(figure, directory, file or dashboard["uid"])
 
 
-def _place(panel: Panel, height: float) -> tuple[float, float, float, float]:
-    """Left, bottom, width and height of a panel's axes, in shares of a picture of that height."""
-    column = WIDTH / COLUMNS
+def _arranged(shown: Sequence[Panel], titles: Sequence[str]) -> list[Panel]:
+    """The panels with these titles, in this order, of one size and without headings."""
+    found = {panel.title: panel for panel in shown}
+    half, high = COLUMNS // 2, 8
+    return [
+        replace(
+            found[title],
+            row="",
+            column=half * (index % 2),
+            line=high * (index // 2),
+            width=half,
+            height=high,
+        )
+        for index, title in enumerate(titles)
+    ]
+
+
+def _place(panel: Panel, width: float, height: float) -> tuple[float, float, float, float]:
+    """Left, bottom, width and height of a panel's axes, in shares of a picture of this size."""
+    column = width / COLUMNS
     bottom = height - UNIT * (1 + panel.line + panel.height)
     return (
-        (panel.column * column + LEFT) / WIDTH,
+        (panel.column * column + LEFT) / width,
         (bottom + BOTTOM) / height,
-        (panel.width * column - LEFT - RIGHT) / WIDTH,
+        (panel.width * column - LEFT - RIGHT) / width,
         (panel.height * UNIT - TOP - BOTTOM) / height,
     )

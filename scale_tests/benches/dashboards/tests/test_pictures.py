@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from charts.tools.dashboards.files import Query, committed
-from scale_tests.benches.dashboards.pictures import Range, draw, numbers, range_of
+from charts.tools.dashboards.files import Query, committed, panels
+from scale_tests.benches.dashboards.pictures import MAIN, Range, draw, numbers, range_of
 from scale_tests.cluster.kube import Json
 
 CLUSTER = {"namespace": "default", "partisan_cluster": "ads", "overlay": "HyParView"}
@@ -35,6 +35,19 @@ def test_a_dashboard_is_drawn_with_and_without_data(name: str, empty: bool, tmp_
     files = draw(committed()[name], ask, tmp_path, "default/ads")
     assert {file.suffix for file in files} == {".svg", ".png"}
     assert all(file.stat().st_size > 10_000 for file in files)
+
+
+@pytest.mark.parametrize("name", committed())
+def test_the_main_panels_are_drawn_alone(name: str, tmp_path: Path) -> None:
+    asked: list[Query] = []
+
+    def ask(query: Query) -> list[Json]:
+        asked.append(query)
+        return made_up(query)
+
+    draw(committed()[name], ask, tmp_path, "default/ads", titles=MAIN[name])
+    queries = {panel.title: panel.queries for panel in panels(committed()[name])}
+    assert asked == [query for title in MAIN[name] for query in queries[title]]
 
 
 def test_infinite_values_are_no_data() -> None:
