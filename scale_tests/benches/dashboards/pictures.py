@@ -128,7 +128,10 @@ def draw(
 
 
 def _arranged(shown: Sequence[Panel], titles: Sequence[str]) -> list[Panel]:
-    """The panels with these titles, in this order, of one size and without headings."""
+    """The panels with these titles, in this order, of one size and without headings.
+
+    Of several with one title, the last one in the dashboard is taken.
+    """
     found = {panel.title: panel for panel in shown}
     half, high = COLUMNS // 2, 8
     return [
