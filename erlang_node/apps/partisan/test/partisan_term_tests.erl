@@ -95,6 +95,65 @@ decode_often(Encoded) ->
         Started
     ).
 
+%% Without the bytes that are added, decoding must be sure not to be interrupted.
+steps_are_never_taken_for_fewer_test_() ->
+    {timeout, 600, fun steps_are_never_taken_for_fewer/0}.
+
+steps_are_never_taken_for_fewer() ->
+    Terms = [mostly_empty_lists(4) || _ <- lists:seq(1, 20000)],
+    Few = [T || T <- Terms, partisan_external:has_fewer_steps_than_bytes(term_to_binary(T))],
+    ?assertMatch([_, _ | _], Few),
+    ?assertEqual([], [T || T <- Few, steps(T) >= byte_size(term_to_binary(T))]).
+
+what_is_known_of_steps_test_() ->
+    [
+        {Title, ?_assertEqual(Known, partisan_external:has_fewer_steps_than_bytes(External))}
+     || {Title, Known, External} <- [
+            {"a message with a binary", true, term_to_binary({forward, sink, <<106:8000/unit:1>>})},
+            {"a call", true, term_to_binary({call, {name, <<"ads-1">>}, [x, #{key => []}], 17})},
+            {"empty lists", false, term_to_binary(lists:duplicate(100, []))},
+            {"after atoms", false, term_to_binary({sink, hello, lists:duplicate(100, [])})},
+            {"many parts", false, term_to_binary(lists:seq(300, 400))},
+            % Each has four bytes more than steps, not five.
+            {"lists of no elements", false,
+                <<131, 104, 10, (binary:copy(<<108, 0:32, 106>>, 2))/binary,
+                    (binary:copy(<<106>>, 8))/binary>>}
+        ]
+    ].
+
+mostly_empty_lists(0) ->
+    element(rand:uniform(8), {[], [], [], [], {}, hello, rand:uniform(300), 1 bsl 40});
+mostly_empty_lists(Depth) ->
+    Parts = [mostly_empty_lists(Depth - 1) || _ <- lists:seq(1, rand:uniform(6))],
+    case rand:uniform(6) of
+        1 -> mostly_empty_lists(0);
+        2 -> rand:bytes(rand:uniform(20));
+        3 -> list_to_tuple(Parts);
+        4 -> Parts;
+        5 -> Parts ++ hello;
+        6 -> maps:from_list([{Part, Part} || Part <- Parts])
+    end.
+
+%% As OTP's decoder counts.
+steps([]) ->
+    1;
+steps(List) when is_list(List) ->
+    case io_lib:latin1_char_list(List) andalso length(List) < 65536 of
+        true -> 1 + length(List);
+        false -> steps_of_elements(List, 0)
+    end;
+steps(Tuple) when is_tuple(Tuple) ->
+    1 + tuple_size(Tuple) + lists:sum([steps(Element) || Element <- tuple_to_list(Tuple)]);
+steps(#{} = Map) ->
+    1 + lists:sum([steps(Key) + steps(Value) || {Key, Value} <- maps:to_list(Map)]);
+steps(Binary) when is_binary(Binary) ->
+    1 + byte_size(Binary) div 8;
+steps(_Other) ->
+    1.
+
+steps_of_elements([Element | Rest], Steps) -> steps_of_elements(Rest, Steps + 1 + steps(Element));
+steps_of_elements(Tail, Steps) -> Steps + steps(Tail).
+
 a_small_term_is_its_external_format_test() ->
     Term = {sink, [hello, <<"world">>]},
     ?assertEqual(term_to_binary(Term), iolist_to_binary(partisan_term:encode(Term))).

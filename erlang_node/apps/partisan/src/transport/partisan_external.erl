@@ -1,15 +1,19 @@
 %%% @doc The external term format, scanned without building the term.
 %%%
-%%% {@link partisan_term} needs two things before it decodes: the number of atoms new to this node
-%%% and, of a term it may not decode, the parts that it may.
+%%% {@link partisan_term} needs three things before it decodes: how many atoms are new to this node;
+%%% of a term it may not decode, the parts that it may; and whether the emulator may be interrupted
+%%% where it does not expect to be.
 %%%
-%%% The scan needs no stack: a compound term adds its parts to the number of terms still to come.
+%%% A scan needs no stack: a compound term adds its parts to the number of terms still to come.
 -module(partisan_external).
 
 -export([new_atoms/2]).
 -export([elements/1]).
+-export([has_fewer_steps_than_bytes/1]).
 
 -define(VERSION, 131).
+%% Parts of a term that are looked at for that.
+-define(LOOKS, 16).
 
 -type atoms() :: ignored | {Limit :: integer(), Known :: #{{latin1 | utf8, binary()} => []}}.
 
@@ -31,7 +35,34 @@ elements(<<?VERSION, 104, Arity, Elements/binary>>) -> split(Arity, Elements, []
 elements(<<?VERSION, 105, Arity:32, Elements/binary>>) -> split(Arity, Elements, []);
 elements(_) -> error.
 
+%% @doc Whether decoding a term is sure to take at most as many steps as it has bytes, as far as its
+%% first parts tell; false as well if they do not.
+%%
+%% As `dec_term' of OTP's external.c counts, a term is a step, an element of a tuple or a list one
+%% more, and so is each character of a string and each eighth byte of a binary. So an empty list
+%% alone can have more steps than bytes, as an element.
+-spec has_fewer_steps_than_bytes(External :: binary()) -> boolean().
+has_fewer_steps_than_bytes(<<?VERSION, Term/binary>>) -> spare(Term, 1, 0, ?LOOKS);
+has_fewer_steps_than_bytes(_) -> false.
+
 %% Internals.
+
+%% Counts what has been seen: bytes less steps, where a compound term has paid for its elements.
+%% Each byte to come can add one step at most.
+spare(Bytes, _Left, Spare, _Looks) when Spare >= byte_size(Bytes) -> true;
+spare(Bytes, 0, Spare, _Looks) -> Spare + byte_size(Bytes) >= 0;
+spare(_Bytes, _Left, _Spare, 0) -> false;
+spare(<<97, _, R/binary>>, N, S, L) -> spare(R, N - 1, S + 1, L - 1);
+spare(<<98, _:32, R/binary>>, N, S, L) -> spare(R, N - 1, S + 4, L - 1);
+spare(<<109, B:32, _:B/binary, R/binary>>, N, S, L) -> spare(R, N - 1, S + 4 + B - B div 8, L - 1);
+spare(<<119, B, _:B/binary, R/binary>>, N, S, L) -> spare(R, N - 1, S + 1 + B, L - 1);
+spare(<<100, B:16, _:B/binary, R/binary>>, N, S, L) -> spare(R, N - 1, S + 2 + B, L - 1);
+spare(<<104, Arity, R/binary>>, N, S, L) -> spare(R, N - 1 + Arity, S + 1 - Arity, L - 1);
+spare(<<108, Length:32, R/binary>>, N, S, L) -> spare(R, N + Length, S + min(4, 5 - Length), L - 1);
+spare(<<116, Pairs:32, R/binary>>, N, S, L) -> spare(R, N - 1 + 2 * Pairs, S + 4, L - 1);
+spare(<<106, R/binary>>, N, S, L) -> spare(R, N - 1, S, L - 1);
+spare(<<110, B, _, _:B/binary, R/binary>>, N, S, L) -> spare(R, N - 1, S + 2 + B, L - 1);
+spare(_Bytes, _Left, _Spare, _Looks) -> false.
 
 split(0, <<>>, Elements) ->
     {ok, lists:reverse(Elements)};
