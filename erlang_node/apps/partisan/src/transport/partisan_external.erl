@@ -36,7 +36,7 @@ elements(<<?VERSION, 105, Arity:32, Elements/binary>>) -> split(Arity, Elements,
 elements(_) -> error.
 
 %% @doc Whether decoding a term is sure to take at most as many steps as it has bytes, as far as its
-%% first parts tell; false as well if they do not.
+%% first parts show; false as well if they do not.
 %%
 %% As `dec_term' of OTP's external.c counts, a term is a step, an element of a tuple or a list one
 %% more, and so is each character of a string and each eighth byte of a binary. So an empty list
