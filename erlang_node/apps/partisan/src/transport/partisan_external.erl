@@ -12,7 +12,7 @@
 -export([has_fewer_steps_than_bytes/1]).
 
 -define(VERSION, 131).
-%% Parts of a term that are looked at for that.
+%% Parts of a term that are read for that.
 -define(LOOKS, 16).
 
 -type atoms() :: ignored | {Limit :: integer(), Known :: #{{latin1 | utf8, binary()} => []}}.
