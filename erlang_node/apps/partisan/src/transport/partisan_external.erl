@@ -14,6 +14,7 @@
 -define(VERSION, 131).
 %% Parts of a term that are read for that.
 -define(LOOKS, 16).
+-define(MORE(Left, Needed, Looks), Left > 0, Needed > 0, Looks > 0).
 
 -type atoms() :: ignored | {Limit :: integer(), Known :: #{{latin1 | utf8, binary()} => []}}.
 
@@ -42,27 +43,37 @@ elements(_) -> error.
 %% more, and so is each character of a string and each eighth byte of a binary. So an empty list
 %% alone can have more steps than bytes, as an element.
 -spec has_fewer_steps_than_bytes(External :: binary()) -> boolean().
-has_fewer_steps_than_bytes(<<?VERSION, Term/binary>>) -> spare(Term, 1, 0, ?LOOKS);
+has_fewer_steps_than_bytes(<<?VERSION, Term/binary>>) -> few(Term, 1, byte_size(Term), ?LOOKS);
 has_fewer_steps_than_bytes(_) -> false.
 
 %% Internals.
 
-%% Counts what has been seen: bytes less steps, where a compound term has paid for its elements.
-%% Each byte to come can add one step at most.
-spare(Bytes, _Left, Spare, _Looks) when Spare >= byte_size(Bytes) -> true;
-spare(Bytes, 0, Spare, _Looks) -> Spare + byte_size(Bytes) >= 0;
-spare(_Bytes, _Left, _Spare, 0) -> false;
-spare(<<97, _, R/binary>>, N, S, L) -> spare(R, N - 1, S + 1, L - 1);
-spare(<<98, _:32, R/binary>>, N, S, L) -> spare(R, N - 1, S + 4, L - 1);
-spare(<<109, B:32, _:B/binary, R/binary>>, N, S, L) -> spare(R, N - 1, S + 4 + B - B div 8, L - 1);
-spare(<<119, B, _:B/binary, R/binary>>, N, S, L) -> spare(R, N - 1, S + 1 + B, L - 1);
-spare(<<100, B:16, _:B/binary, R/binary>>, N, S, L) -> spare(R, N - 1, S + 2 + B, L - 1);
-spare(<<104, Arity, R/binary>>, N, S, L) -> spare(R, N - 1 + Arity, S + 1 - Arity, L - 1);
-spare(<<108, Length:32, R/binary>>, N, S, L) -> spare(R, N + Length, S + min(4, 5 - Length), L - 1);
-spare(<<116, Pairs:32, R/binary>>, N, S, L) -> spare(R, N - 1 + 2 * Pairs, S + 4, L - 1);
-spare(<<106, R/binary>>, N, S, L) -> spare(R, N - 1, S, L - 1);
-spare(<<110, B, _, _:B/binary, R/binary>>, N, S, L) -> spare(R, N - 1, S + 2 + B, L - 1);
-spare(_Bytes, _Left, _Spare, _Looks) -> false.
+%% The number of terms to come, and their bytes less what those seen have to spare: bytes less steps,
+%% where a compound term has paid for its elements. Each byte to come can add one step at most.
+%%
+%% Every clause matches bytes first; otherwise each term would cost a binary of the rest.
+few(<<97, _, R/binary>>, N, S, L) when ?MORE(N, S, L) ->
+    few(R, N - 1, S - 3, L - 1);
+few(<<98, _:32, R/binary>>, N, S, L) when ?MORE(N, S, L) ->
+    few(R, N - 1, S - 9, L - 1);
+few(<<109, B:32, _:B/binary, R/binary>>, N, S, L) when ?MORE(N, S, L) ->
+    few(R, N - 1, S - 9 - 2 * B + B div 8, L - 1);
+few(<<119, B, _:B/binary, R/binary>>, N, S, L) when ?MORE(N, S, L) ->
+    few(R, N - 1, S - 3 - 2 * B, L - 1);
+few(<<100, B:16, _:B/binary, R/binary>>, N, S, L) when ?MORE(N, S, L) ->
+    few(R, N - 1, S - 5 - 2 * B, L - 1);
+few(<<104, Arity, R/binary>>, N, S, L) when ?MORE(N, S, L) ->
+    few(R, N - 1 + Arity, S - 3 + Arity, L - 1);
+few(<<108, Length:32, R/binary>>, N, S, L) when ?MORE(N, S, L) ->
+    few(R, N + Length, S - 5 - min(4, 5 - Length), L - 1);
+few(<<116, Pairs:32, R/binary>>, N, S, L) when ?MORE(N, S, L) ->
+    few(R, N - 1 + 2 * Pairs, S - 9, L - 1);
+few(<<106, R/binary>>, N, S, L) when ?MORE(N, S, L) ->
+    few(R, N - 1, S - 1, L - 1);
+few(<<110, B, _, _:B/binary, R/binary>>, N, S, L) when ?MORE(N, S, L) ->
+    few(R, N - 1, S - 5 - 2 * B, L - 1);
+few(_Bytes, _Left, Needed, _Looks) ->
+    Needed =< 0.
 
 split(0, <<>>, Elements) ->
     {ok, lists:reverse(Elements)};
