@@ -21,7 +21,7 @@ FAULTS = "erlang_node/apps/partisan/src/fault/partisan_fault.erl"
 """The language of faults, which came before their injection."""
 
 REPETITIONS = 12
-"""Short measurements of each kind in a pair; the least disturbed counts."""
+"""Short measurements of each kind in a pair."""
 
 LOOPBACK = Wire(
     rtt_ms=0,

@@ -20,7 +20,11 @@ DISPATCH_AT_MOST, RULE_AT_MOST, THROUGHPUT_AT_LEAST = 1.03, 1.25, 0.97
 
 
 def value(cells: Sequence[Cell], metric: str, system: str, pair: int) -> float | None:
-    """The best repetition of one run, the one that was disturbed least; None: not measured."""
+    """The figure of one pair's repetitions; None: not measured.
+
+    A send takes its time or, when disturbed, more: the best counts. Messages form larger or smaller
+    batches from run to run, so a rate varies both ways, and the best is by luck: the median counts.
+    """
     measured = THROUGHPUT if metric == CPU else metric
     own = [
         cell
@@ -28,8 +32,8 @@ def value(cells: Sequence[Cell], metric: str, system: str, pair: int) -> float |
         if (cell["metric"], cell["system"], cell["pair"]) == (measured, system, pair)
     ]
     field = {THROUGHPUT: "msgs_per_s", CPU: "cpu_us_per_message"}.get(metric, "ns_at_least")
-    best = max if metric == THROUGHPUT else min
-    return best((float(cell[field]) for cell in own), default=None)
+    figure = median if measured == THROUGHPUT else min
+    return figure(float(cell[field]) for cell in own) if own else None
 
 
 def ratios(cells: Sequence[Cell], metric: str) -> list[float]:

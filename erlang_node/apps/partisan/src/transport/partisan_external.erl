@@ -48,8 +48,8 @@ has_fewer_steps_than_bytes(_) -> false.
 
 %% Internals.
 
-%% The number of terms to come, and their bytes less what those seen have to spare: bytes less steps,
-%% where a compound term has paid for its elements. Each byte to come can add one step at most.
+%% The number of terms to come, and their bytes less what those seen have to spare, which is bytes
+%% less steps; a compound term pays for its elements. Each byte to come can add one step at most.
 %%
 %% Every clause matches bytes first; otherwise each term would cost a binary of the rest.
 few(<<97, _, R/binary>>, N, S, L) when ?MORE(N, S, L) ->
