@@ -176,29 +176,30 @@ impersonation([A, B, C]) ->
     works(A, B),
     works(C, B).
 
-%% Names resolved before do not open what is not offered.
+%% Names resolved before do not open what is not offered, and mean their present process.
 known([A, B, _]) ->
     Remote = call(B, erlang, whereis, [partisan_remote]),
     Known = #{{service, partisan_remote} => Remote},
     [
         ?assertMatch({error, _}, call(B, partisan_reach, route, [name(A), To, stray, Known]))
-     || To <- [partisan_remote, {service, partisan_remote}]
+     || To <- [partisan_remote, partisan_manager, {service, partisan_remote}]
     ],
-    Manager = call(B, erlang, whereis, [partisan_manager]),
-    ?assertEqual(
-        {error, unreachable},
-        call(B, partisan_reach, route, [
-            name(A), partisan_manager, stray, #{partisan_manager => Manager}
-        ])
-    ),
+    Served = {partisan_remote, name(A), 1, {alive, 0, false}},
+    Delivered = call(B, partisan_reach, route, [name(A), partisan_remote, Served]),
+    ?assertMatch({ok, Remote, _}, Delivered),
+    ?assertEqual(#{}, partisan_reach:remember(partisan_remote, Delivered, #{})),
     ok = call(B, partisan_test_sink, start, [sink]),
     First = call(B, erlang, whereis, [sink]),
-    Route = fun() -> call(B, partisan_reach, route, [name(A), sink, hello, #{sink => First}]) end,
+    Sink = partisan_reach:remember(sink, {ok, First, hello}, #{}),
+    ?assertEqual(#{sink => First}, Sink),
+    Route = fun() -> call(B, partisan_reach, route, [name(A), sink, hello, Sink]) end,
     ?assertEqual({ok, First, hello}, Route()),
     ok = call(B, partisan_test_sink, stop, [sink]),
     ?assertEqual({error, no_process}, Route()),
     ok = call(B, partisan_test_sink, start, [sink]),
-    ?assertEqual({ok, call(B, erlang, whereis, [sink]), hello}, Route()),
+    Second = call(B, erlang, whereis, [sink]),
+    ?assertEqual({ok, Second, hello}, Route()),
+    ?assertEqual(#{sink => Second}, partisan_reach:remember(sink, Route(), Sink)),
     ok = call(B, partisan_test_sink, stop, [sink]).
 
 local([A, B, _]) ->

@@ -25,6 +25,7 @@
 -export([init/0]).
 -export([route/3]).
 -export([route/4]).
+-export([remember/3]).
 -export([find/1]).
 -export([server/1]).
 -export([is_offered/1]).
@@ -34,6 +35,8 @@
 %% By name: its process and whether it is offered. If another process registers the name, the
 %% decision is made again.
 -define(DECIDED, ?MODULE).
+%% Destinations a connection remembers.
+-define(KNOWN, 256).
 
 %% OTP's applications: in a release they are in the same directory as all others.
 -define(OTP, [
@@ -50,8 +53,8 @@
     {ok, pid(), Message :: term()}
     | {alias, pid(), reference(), Message :: term()}
     | {error, refusal()}.
-%% References resolved before, whose signatures are not checked again. No names, since a connection
-%% also delivers to the runtime's processes, whose names are not offered.
+%% What a connection has delivered to: references, whose signatures are not checked again; and
+%% names, which are not decided again while the same processes have them.
 -type known() :: #{partisan_ref:destination() => pid()}.
 -export_type([origin/0, known/0]).
 
@@ -69,7 +72,7 @@ route(Origin, Destination, Message) ->
 
 %% @doc The process that gets a message, and what it gets. The origin is the member at the other end
 %% of the connection, or the one named by a relayed message; `none' if unknown. A connection passes
-%% the references it has resolved, to save doing so again.
+%% the destinations it has resolved, to save doing so again.
 -spec route(origin(), partisan_ref:destination(), Message :: term(), known()) -> routed().
 route(Origin, partisan_acks, Message, _Known) ->
     service(Origin, partisan_acks, {partisan_acks, Origin, Message});
@@ -94,6 +97,20 @@ route(_Origin, Destination, Message, Known) ->
             Error
     end.
 
+%% @doc Adds a destination that was resolved. Never a service, whose name is not offered to other
+%% messages.
+-spec remember(partisan_ref:destination(), routed(), known()) -> known().
+remember(Destination, {ok, Process, _}, Known) when map_get(Destination, Known) =:= Process ->
+    Known;
+remember(Destination, {ok, Process, _}, Known) ->
+    case is_service(Destination) of
+        true -> Known;
+        false when map_size(Known) < ?KNOWN -> Known#{Destination => Process};
+        false -> #{Destination => Process}
+    end;
+remember(_Destination, _Route, Known) ->
+    Known.
+
 %% @doc The process of a destination, if it is offered.
 -spec find(partisan_ref:destination()) -> {ok, pid()} | {error, refusal()}.
 find(Name) when is_atom(Name) ->
@@ -112,6 +129,12 @@ find(Destination) ->
 %% A reference always leads to the same process.
 find(Destination, Known) when is_map_key(Destination, Known), element(1, Destination) =:= process ->
     {ok, map_get(Destination, Known)};
+find(Name, Known) when is_atom(Name), is_map_key(Name, Known) ->
+    Process = map_get(Name, Known),
+    case whereis(Name) of
+        Process -> {ok, Process};
+        _ -> find(Name)
+    end;
 find(Destination, _Known) ->
     find(Destination).
 

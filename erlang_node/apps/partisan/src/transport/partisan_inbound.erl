@@ -29,8 +29,6 @@
 -define(POLL_MAX, 32).
 %% Unchecked messages over all connections, as a multiple of the allowed queue of one process.
 -define(UNCHECKED, 4).
-%% References a connection remembers.
--define(KNOWN, 256).
 
 -record(inbound, {
     listener :: pid(),
@@ -270,17 +268,7 @@ deliver({error, Reason}, _Size, #inbound{channel = Channel} = Inbound) ->
 
 message(Origin, Destination, Message, Size, #inbound{known = Known} = Inbound) ->
     Route = partisan_reach:route(Origin, Destination, Message, Known),
-    to(Route, Size, Inbound#inbound{known = known(Destination, Route, Known)}).
-
-known(Reference, {ok, Receiver, _}, Known) when
-    is_tuple(Reference), not is_map_key(Reference, Known)
-->
-    case map_size(Known) < ?KNOWN of
-        true -> Known#{Reference => Receiver};
-        false -> #{Reference => Receiver}
-    end;
-known(_Destination, _Route, Known) ->
-    Known.
+    to(Route, Size, Inbound#inbound{known = partisan_reach:remember(Destination, Route, Known)}).
 
 to(Route, Size, #inbound{channel = Channel, checks = Checks} = Inbound) ->
     ok = partisan_channel:received(Channel, Size),
