@@ -91,6 +91,10 @@ SYSTEMS = (
 )
 
 
+class MemoryEndedError(Exception):
+    """A cluster would take the memory that is left to the machine."""
+
+
 class Best:
     """The most links and the fewest parts so far: the progress of a cluster that forms.
 
@@ -169,6 +173,13 @@ def command(system: System, index: int) -> list[str]:
     ]
 
 
+def _check_memory() -> bool:
+    """True. Raises MemoryEndedError: less than the machine's reserve is left."""
+    if procfs.memory_available() < RESERVE_BYTES:
+        raise MemoryEndedError
+    return True
+
+
 def _tick(started: Fleet, seconds: float) -> Views:
     """The last view of each node that has answered within a tick."""
     views: Views = {}
@@ -182,35 +193,35 @@ def _tick(started: Fleet, seconds: float) -> Views:
 def _observe(system: System, started: Fleet, cell: Cell, tick_seconds: float) -> None:
     nodes = started.plan.nodes
     began = time.monotonic()
-    for index in range(nodes):
-        if procfs.memory_available() < RESERVE_BYTES:
-            cell["ended_by"] = "memory"
-            return
-        started.start(index)
     try:
+        for index in range(nodes):
+            _check_memory()
+            started.start(index)
         started.await_views(
-            lambda views: system.is_whole(views, nodes),
+            lambda views: _check_memory() and system.is_whole(views, nodes),
             progress=Best(nodes),
             stall_seconds=STALL_SECONDS,
             period_seconds=0.5,
         )
         cell |= {"formed": True, "formed_s": time.monotonic() - began, "held": True}
         _hold(system, started, cell, tick_seconds)
+    except MemoryEndedError:
+        # Before the machine moves pages in and out all the time, and the kernel ends nodes.
+        cell |= {"held": False, "ended_by": "memory"}
     except StalledError:
-        # The last step that memory allows is slower than any other.
-        short = procfs.memory_available() < RESERVE_BYTES
-        cell["ended_by"] = "memory" if short else "not formed"
+        cell["ended_by"] = "not formed"
     pids = [process.pid for process in started.processes.values()]
     cell["otp"] = next(iter(started.otp()), None)
-    cell["cpu_s_per_node"] = started.cpu_seconds() / nodes
-    cell["memory_mb_per_node"] = sum(procfs.memory(pid)["Pss"] for pid in pids) / nodes / 1e6
+    cell["cpu_s_per_node"] = started.cpu_seconds() / len(pids)
+    cell["memory_mb_per_node"] = sum(procfs.memory(pid)["Pss"] for pid in pids) / len(pids) / 1e6
 
 
 def _hold(system: System, started: Fleet, cell: Cell, tick_seconds: float) -> None:
     """Watches a cluster that has formed, for three ticks or until it is whole no more."""
     formed = time.monotonic()
     for _ in range(TICKS):
-        cell["held"] = system.is_whole(_tick(started, tick_seconds), started.plan.nodes)
+        views = _tick(started, tick_seconds)
+        cell["held"] = _check_memory() and system.is_whole(views, started.plan.nodes)
         if not cell["held"]:
             cell["ended_by"] = "a node lost others, or did not answer in a tick"
             break
