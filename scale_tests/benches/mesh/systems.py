@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import signal
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event, Thread
 
 from scale_tests.cluster.fleet import Fleet, FleetError, Plan, address, fleet, hints, name
 from scale_tests.cluster.views import Views, components, links, one_sided
@@ -20,8 +23,10 @@ STALL_SECONDS = 60.0
 SECONDS_PER_NODE = 0.5
 """Of start, formation and end, as estimated."""
 
-RESERVE_BYTES = 1_500_000_000
+RESERVE_BYTES = 2_000_000_000
 """Memory of the machine that no cluster gets."""
+
+MEMORY_CHECK_SECONDS = 0.1
 
 EPMD_PORT = 4370
 """Of all nodes of Distributed Erlang, each on an address of its own: without epmd."""
@@ -92,7 +97,11 @@ SYSTEMS = (
 
 
 class MemoryEndedError(Exception):
-    """A cluster would take the memory that is left to the machine."""
+    """The cluster has taken the memory of the machine, and was ended."""
+
+    def __init__(self, figures: Cell) -> None:
+        super().__init__(figures)
+        self.figures = figures
 
 
 class Best:
@@ -173,18 +182,50 @@ def command(system: System, index: int) -> list[str]:
     ]
 
 
-def _check_memory() -> bool:
-    """True. Raises MemoryEndedError: less than the machine's reserve is left."""
-    if procfs.memory_available() < RESERVE_BYTES:
-        raise MemoryEndedError
-    return True
+@contextmanager
+def within_memory(started: Fleet) -> Iterator[Callable[[], bool]]:
+    """A check: True, or raises MemoryEndedError with the figures of the nodes.
+
+    When less than the machine's reserve is left, nodes are stopped, measured and killed. By a
+    thread of its own, since a machine without memory moves pages in and out, and answers nobody.
+    """
+    over, ended = Event(), list[Cell]()
+
+    def watch() -> None:
+        while not over.wait(MEMORY_CHECK_SECONDS):
+            if procfs.memory_available() < RESERVE_BYTES:
+                pids = [node.pid for node in [*started.processes.values()]]
+                procfs.send(signal.SIGSTOP, pids)
+                ended.append(_figures(pids))
+                procfs.send(signal.SIGKILL, pids)
+                return
+
+    def check() -> bool:
+        if ended:
+            raise MemoryEndedError(ended[0])
+        return True
+
+    watcher = Thread(target=watch)
+    watcher.start()
+    try:
+        yield check
+    finally:
+        over.set()
+        watcher.join()
+
+
+def _figures(pids: Sequence[int]) -> Cell:
+    return {
+        "cpu_s_per_node": sum(map(procfs.cpu_seconds, pids)) / len(pids),
+        "memory_mb_per_node": sum(procfs.memory(pid)["Pss"] for pid in pids) / len(pids) / 1e6,
+    }
 
 
 def _tick(started: Fleet, seconds: float) -> Views:
     """The last view of each node that has answered within a tick."""
     views: Views = {}
     end = time.monotonic() + seconds
-    while not views or time.monotonic() < end:
+    while time.monotonic() < end:
         time.sleep(seconds / 3)
         views = {**views, **started.views()}
     return views
@@ -193,35 +234,39 @@ def _tick(started: Fleet, seconds: float) -> Views:
 def _observe(system: System, started: Fleet, cell: Cell, tick_seconds: float) -> None:
     nodes = started.plan.nodes
     began = time.monotonic()
-    try:
-        for index in range(nodes):
-            _check_memory()
-            started.start(index)
-        started.await_views(
-            lambda views: _check_memory() and system.is_whole(views, nodes),
-            progress=Best(nodes),
-            stall_seconds=STALL_SECONDS,
-            period_seconds=0.5,
-        )
-        cell |= {"formed": True, "formed_s": time.monotonic() - began, "held": True}
-        _hold(system, started, cell, tick_seconds)
-    except MemoryEndedError:
-        # Before the machine moves pages in and out all the time, and the kernel ends nodes.
-        cell |= {"held": False, "ended_by": "memory"}
-    except StalledError:
-        cell["ended_by"] = "not formed"
-    pids = [process.pid for process in started.processes.values()]
-    cell["otp"] = next(iter(started.otp()), None)
-    cell["cpu_s_per_node"] = started.cpu_seconds() / len(pids)
-    cell["memory_mb_per_node"] = sum(procfs.memory(pid)["Pss"] for pid in pids) / len(pids) / 1e6
+    with within_memory(started) as check:
+
+        def is_whole(views: Views) -> bool:
+            return check() and system.is_whole(views, nodes)
+
+        try:
+            for index in range(nodes):
+                check()
+                started.start(index)
+            started.await_views(
+                is_whole,
+                progress=Best(nodes),
+                stall_seconds=STALL_SECONDS,
+                period_seconds=0.5,
+            )
+            cell |= {"formed": True, "formed_s": time.monotonic() - began, "held": True}
+            cell["otp"] = next(iter(started.otp()), None)
+            _hold(is_whole, started, cell, tick_seconds)
+            cell |= _figures([process.pid for process in started.processes.values()])
+        except MemoryEndedError as error:
+            cell |= error.figures | {"held": False, "ended_by": "memory"}
+        except StalledError:
+            cell["ended_by"] = "not formed"
+            cell |= _figures([process.pid for process in started.processes.values()])
 
 
-def _hold(system: System, started: Fleet, cell: Cell, tick_seconds: float) -> None:
+def _hold(
+    is_whole: Callable[[Views], bool], started: Fleet, cell: Cell, tick_seconds: float
+) -> None:
     """Watches a cluster that has formed, for three ticks or until it is whole no more."""
     formed = time.monotonic()
     for _ in range(TICKS):
-        views = _tick(started, tick_seconds)
-        cell["held"] = _check_memory() and system.is_whole(views, started.plan.nodes)
+        cell["held"] = is_whole(_tick(started, tick_seconds))
         if not cell["held"]:
             cell["ended_by"] = "a node lost others, or did not answer in a tick"
             break

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from scale_tests.benches.mesh import cli, report
+from scale_tests.benches.mesh import cli, report, systems
 from scale_tests.benches.mesh.systems import SYSTEMS, Best, command, next_size, remaining
+from scale_tests.cluster.fleet import Plan, fleet
+from scale_tests.cluster.wait import wait_for
 from scale_tests.measure.spread import Cell
 
 MESH, LOWER = SYSTEMS[0], SYSTEMS[1]
@@ -50,6 +52,20 @@ def test_the_plan_counts_what_is_left(tmp_path: Path, capsys: pytest.CaptureFixt
     assert cli.BENCH.main(["--plan", "--out", str(tmp_path), "ours-static", "ours-hiscamp"]) == 0
     assert f"{left} cells of 2 systems are left, at most: about " in capsys.readouterr().out
     assert [*tmp_path.rglob("*.json")] == [done]
+
+
+def test_nodes_are_ended_before_memory_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = Plan(nodes=1, overlay="{full_mesh, #{}}")
+    with fleet(plan, tmp_path, release=tmp_path) as started:
+        started.command = lambda _: ("sleep", "600")
+        started.start(0)
+        with systems.within_memory(started) as check:
+            assert check()
+            monkeypatch.setattr(systems, "RESERVE_BYTES", 1 << 60)
+            started.processes[0].wait()
+            with pytest.raises(systems.MemoryEndedError) as error:
+                wait_for("the end", check, lambda _: False)
+    assert error.value.figures["memory_mb_per_node"] > 0
 
 
 def test_a_ring_names_each_node() -> None:
