@@ -187,7 +187,7 @@ def within_memory(started: Fleet) -> Iterator[Callable[[], bool]]:
     """A check: True, or raises MemoryEndedError with the figures of the nodes.
 
     When less than the machine's reserve is left, nodes are stopped, measured and killed. By a
-    thread of its own, since a machine without memory moves pages in and out, and answers nobody.
+    thread of its own, since a machine without memory moves pages in and out, and no node answers.
     """
     over, ended = Event(), list[Cell]()
 
