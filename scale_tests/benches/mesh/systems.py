@@ -194,7 +194,7 @@ def within_memory(started: Fleet) -> Iterator[Callable[[], bool]]:
     def watch() -> None:
         while not over.wait(MEMORY_CHECK_SECONDS):
             if procfs.memory_available() < RESERVE_BYTES:
-                pids = [node.pid for node in [*started.processes.values()]]
+                pids = _pids(started)
                 procfs.send(signal.SIGSTOP, pids)
                 ended.append(_figures(pids))
                 procfs.send(signal.SIGKILL, pids)
@@ -212,6 +212,11 @@ def within_memory(started: Fleet) -> Iterator[Callable[[], bool]]:
     finally:
         over.set()
         watcher.join()
+
+
+def _pids(started: Fleet) -> list[int]:
+    # Of a copy: nodes may be started meanwhile.
+    return [node.pid for node in list(started.processes.values())]
 
 
 def _figures(pids: Sequence[int]) -> Cell:
@@ -252,12 +257,11 @@ def _observe(system: System, started: Fleet, cell: Cell, tick_seconds: float) ->
             cell |= {"formed": True, "formed_s": time.monotonic() - began, "held": True}
             cell["otp"] = next(iter(started.otp()), None)
             _hold(is_whole, started, cell, tick_seconds)
-            cell |= _figures([process.pid for process in started.processes.values()])
+            cell |= _figures(_pids(started))
         except MemoryEndedError as error:
             cell |= error.figures | {"held": False, "ended_by": "memory"}
         except StalledError:
-            cell["ended_by"] = "not formed"
-            cell |= _figures([process.pid for process in started.processes.values()])
+            cell |= _figures(_pids(started)) | {"ended_by": "not formed"}
 
 
 def _hold(

@@ -184,6 +184,9 @@ known([A, B, _]) ->
         ?assertMatch({error, _}, call(B, partisan_reach, route, [name(A), To, stray, Known]))
      || To <- [partisan_remote, partisan_manager, {service, partisan_remote}]
     ],
+    Refused = call(B, partisan_reach, route, [name(A), partisan_manager, stray, #{}]),
+    ?assertEqual({error, unreachable}, Refused),
+    ?assertEqual(#{}, partisan_reach:remember(partisan_manager, Refused, #{})),
     Served = {partisan_remote, name(A), 1, {alive, 0, false}},
     Delivered = call(B, partisan_reach, route, [name(A), partisan_remote, Served]),
     ?assertMatch({ok, Remote, _}, Delivered),
