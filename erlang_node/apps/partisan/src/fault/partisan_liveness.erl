@@ -5,7 +5,7 @@
 %%% probe, a dead connection nothing. Its own timeout is a quarter of an hour; TCP_USER_TIMEOUT is
 %%% shorter, but also ends connections whose receiver answers with a closed window.
 %%%
-%%% So every `heartbeat_interval' each connection between nodes is judged by TCP_INFO (Linux), which
+%%% So with every heartbeat each connection between nodes is judged by TCP_INFO (Linux), which
 %%% is free for the lane, and also detects a lane blocked in a write over TLS. Idle connections are
 %%% left to the kernel's keep-alive.
 -module(partisan_liveness).
@@ -69,7 +69,7 @@ judge(Progress, Now, Interval, Doubted) ->
 %% @private
 -spec init([]) -> {ok, #liveness{}}.
 init([]) ->
-    ok = later(interval()),
+    ok = later(partisan_heartbeat:interval()),
     {ok, #liveness{}}.
 
 %% @private
@@ -86,7 +86,7 @@ handle_cast(Unknown, State) ->
 %% @private
 -spec handle_info(term(), #liveness{}) -> {noreply, #liveness{}}.
 handle_info(observe, #liveness{doubts = Doubts}) ->
-    Interval = interval(),
+    Interval = partisan_heartbeat:interval(),
     ok = later(Interval),
     Doubted = lists:foldl(
         fun(Socket, Acc) -> observe(Socket, Interval, maps:get(Socket, Doubts, no), Acc) end,
@@ -99,9 +99,6 @@ handle_info(Unknown, State) ->
     {noreply, State}.
 
 %% Internals.
-
-interval() ->
-    partisan_config:get(heartbeat_interval).
 
 later(Interval) ->
     _ = erlang:send_after(Interval, self(), observe),

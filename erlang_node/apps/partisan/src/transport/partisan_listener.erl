@@ -27,6 +27,7 @@
 -export([established/1]).
 -export([of_peer/2]).
 -export([connections/0]).
+-export([peers/0]).
 
 -export([init/1]).
 -export([handle_call/3]).
@@ -39,8 +40,10 @@
     {partisan_peer:name(), partisan_peer:incarnation(), Channel :: atom(), Lane :: 0..65535}.
 -export_type([key/0]).
 
-%% Number of member connections, readable by all.
--define(CONNECTIONS, {?MODULE, connections}).
+%% Number of member connections, and of members that have any, readable by all.
+-define(COUNTS, {?MODULE, counts}).
+-define(CONNECTIONS, 1).
+-define(PEERS, 2).
 -define(BACKLOG, 1024).
 %% Pause after a failed accept: the host is out of descriptors or memory.
 -define(ACCEPT_RETRY, 200).
@@ -100,7 +103,12 @@ of_peer(Name, Before) ->
 %% @doc Number of incoming connections that are up.
 -spec connections() -> non_neg_integer().
 connections() ->
-    counters:get(persistent_term:get(?CONNECTIONS), 1).
+    counters:get(persistent_term:get(?COUNTS), ?CONNECTIONS).
+
+%% @doc Number of nodes with an incoming connection that is up.
+-spec peers() -> non_neg_integer().
+peers() ->
+    counters:get(persistent_term:get(?COUNTS), ?PEERS).
 
 %% gen_server.
 
@@ -114,7 +122,7 @@ init([]) ->
         {ok, Socket} ->
             {ok, ActualPort} = inet:port(Socket),
             persistent_term:put(?MODULE, local(ActualPort)),
-            persistent_term:put(?CONNECTIONS, counters:new(1, [])),
+            persistent_term:put(?COUNTS, counters:new(2, [])),
             {ok, #state{socket = Socket, limit = partisan_config:get(handshakes)}};
         {error, Reason} ->
             {stop, {cannot_listen, Ip, Port, inet:format_error(Reason)}}
@@ -209,8 +217,10 @@ ended(Pid, #state{members = Members0, peers = Peers, lanes = Lanes} = State) ->
             end
     }.
 
-counted(#state{members = Members} = State) ->
-    ok = counters:put(persistent_term:get(?CONNECTIONS), 1, map_size(Members)),
+counted(#state{members = Members, peers = Peers} = State) ->
+    Counts = persistent_term:get(?COUNTS),
+    ok = counters:put(Counts, ?CONNECTIONS, map_size(Members)),
+    ok = counters:put(Counts, ?PEERS, map_size(Peers)),
     State.
 
 next_acceptor(#state{acceptor = none, handshakes = Handshakes, limit = Limit} = State) when

@@ -104,8 +104,7 @@ first_dial(#outbound{role = overlay, owner = Owner} = Outbound) ->
         {ok, Socket, Peer, Version} ->
             ok = lane_connected(Version, Outbound),
             Owner ! {lane_up, self(), Peer},
-            _ = erlang:send_after(heartbeat_interval(), self(), heartbeat),
-            awake(Socket, Outbound#outbound{peer = Peer});
+            awake(Socket, heartbeat_later(Outbound#outbound{peer = Peer}));
         {error, Reason} ->
             down(Reason)
     end;
@@ -120,11 +119,8 @@ dial(#outbound{peer = Peer, channel = Channel, index = Index, role = Role}) ->
 
 %% While a write blocks, the lane sees no heartbeat: the write must time out. A data lane's
 %% receivers may just be slow: {@link partisan_liveness} ends its connection if it is dead.
-send_timeout(overlay) -> 2 * heartbeat_interval();
+send_timeout(overlay) -> 2 * partisan_heartbeat:interval();
 send_timeout(data) -> infinity.
-
-heartbeat_interval() ->
-    partisan_config:get(heartbeat_interval).
 
 lane_connected(Version, #outbound{peer = #{name := Name}, channel = Channel} = Outbound) ->
     ok = partisan_lane:connected(lane(Outbound), Version),
@@ -358,7 +354,8 @@ heartbeat(#outbound{batch = Batch} = Outbound) ->
     heartbeat_later(Outbound#outbound{batch = partisan_batch:add_ping(Batch), is_alive = false}).
 
 heartbeat_later(Outbound) ->
-    _ = erlang:send_after(heartbeat_interval(), self(), heartbeat),
+    Due = partisan_heartbeat:due(now_ms(), partisan_heartbeat:interval()),
+    _ = erlang:send_after(Due, self(), heartbeat, [{abs, true}]),
     Outbound.
 
 %% Asks for a last heartbeat: its answer comes when everything before it has been delivered, which
