@@ -45,6 +45,7 @@ class Plan:
 
     `overlay`, `channels` and `workload` are Erlang terms, `seeds` is the number of seeds, and
     `emulator_flags` are added to the release's. The first `servers` nodes are always seeds.
+    `heartbeat_ms` is the interval of heartbeats; None: the default.
     """
 
     nodes: int
@@ -55,6 +56,7 @@ class Plan:
     seeds: int = 1
     servers: int = 0
     emulator_flags: str = ""
+    heartbeat_ms: int | None = None
 
     def config(self) -> str:
         """The configuration that all of them read."""
@@ -62,9 +64,11 @@ class Plan:
             index * self.nodes // self.seeds for index in range(self.seeds)
         ]
         seeds = hints(spread)
+        heartbeat = f"heartbeat_interval => {self.heartbeat_ms}, " if self.heartbeat_ms else ""
         return f"""\
 #{{cluster => <<"{_CLUSTER}">>, namespace => <<"default">>, replicas => {self.nodes},
-  seeds => [{seeds}], listen_port => {PORT}, http_port => {HTTP_PORT}, overlay => {self.overlay},
+  {heartbeat}seeds => [{seeds}], listen_port => {PORT}, http_port => {HTTP_PORT},
+  overlay => {self.overlay},
   channels => {self.channels}, workload => {self.workload}, run => <<"{self.run}">>,
   revision => <<>>}}.
 """

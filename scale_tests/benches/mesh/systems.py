@@ -146,7 +146,10 @@ def seconds(nodes: int, tick_seconds: float) -> float:
 
 
 def measure(system: System, release: Path, nodes: int, tick_seconds: float) -> Cell:
-    """Starts a cluster, and watches it for three ticks once it has formed."""
+    """Starts a cluster, and watches it for three ticks once it has formed.
+
+    Our nodes send their heartbeats as often as those of Distributed Erlang their ticks.
+    """
     cell: Cell = {
         **{"system": system.name, "overlay": system.overlay, "nodes": nodes, "otp": None},
         **{"formed": False, "formed_s": None, "held": False, "held_s": 0.0, "ended_by": None},
@@ -154,7 +157,8 @@ def measure(system: System, release: Path, nodes: int, tick_seconds: float) -> C
     }
     parameters = system.parameters(nodes) if system.parameters else "#{}"
     overlay = f"{{{system.overlay if system.parameters else 'full_mesh'}, {parameters}}}"
-    plan = Plan(nodes=nodes, overlay=overlay, servers=system.servers)
+    heartbeat_ms = round(tick_seconds * 1000)
+    plan = Plan(nodes=nodes, overlay=overlay, servers=system.servers, heartbeat_ms=heartbeat_ms)
     with (
         tempfile.TemporaryDirectory(prefix="mesh-") as directory,
         fleet(plan, Path(directory), release) as started,

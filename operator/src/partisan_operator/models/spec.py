@@ -307,7 +307,8 @@ class PartisanClusterSpec(Resource):
     """Time between two heartbeats to each neighbour, and between two announcements of a seed to all
     nodes. A node drops a neighbour that is silent for two intervals, and rejoins through a seed
     that is silent for three; failures that close a connection are detected at once. Heartbeats are
-    most of an idle node's traffic. A change replaces the pods."""
+    most of an idle node's traffic: to more than 64 neighbours they are rarer, in proportion, unless
+    the interval is long already. A change replaces the pods."""
 
     workload: Workload | None = None
     """Workload that the nodes run once they are connected. Absent means none: the nodes only

@@ -4,7 +4,7 @@
 %%% of what one costs is waking the emulator. Hence
 %%%
 %%% <ul>
-%%% <li>beyond 64 peers the interval grows in proportion to them;</li>
+%%% <li>beyond 64 peers the interval grows in proportion to them, unless it is long anyway;</li>
 %%% <li>those of a node fall on few instants of each interval, whenever its links were made.</li>
 %%% </ul>
 -module(partisan_heartbeat).
@@ -15,6 +15,8 @@
 
 %% Peers that get a heartbeat each `heartbeat_interval'.
 -define(PEERS, 64).
+%% In milliseconds. Whoever configures a longer one has fewer heartbeats already.
+-define(LONG, 5000).
 %% Instants of an interval.
 -define(INSTANTS, 8).
 
@@ -26,7 +28,7 @@ interval() ->
 %% @doc The interval in milliseconds of a node with that many peers.
 -spec interval(Configured :: pos_integer(), Peers :: non_neg_integer()) -> pos_integer().
 interval(Configured, Peers) ->
-    Configured * max(?PEERS, Peers) div ?PEERS.
+    max(Configured, min(Configured, ?LONG) * Peers div ?PEERS).
 
 %% @doc The time of the next heartbeat: an interval from now or a little less, so that an answer to
 %% a late one still has nearly the whole interval.
