@@ -15,7 +15,7 @@
 
 %% Peers that get a heartbeat each `heartbeat_interval'.
 -define(PEERS, 64).
-%% In milliseconds. Whoever configures a longer one has fewer heartbeats already.
+%% In milliseconds. A longer one has been chosen for its few heartbeats.
 -define(LONG, 5000).
 %% Instants of an interval.
 -define(INSTANTS, 8).
