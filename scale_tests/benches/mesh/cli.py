@@ -3,7 +3,7 @@
 Prints tables, writes build/results/bench-mesh.json, a page and a picture. Cells that are done are
 not repeated. `--plan` prints how long it takes and measures nothing. `QUICK=1` takes two small
 sizes and says so in the result. Needs root for the memory of nodes. Our nodes send heartbeats as
-often as those of Distributed Erlang their ticks.
+often as those of Distributed Erlang their ticks, or rarer if they have many peers.
 """
 
 from __future__ import annotations

@@ -148,7 +148,7 @@ def seconds(nodes: int, tick_seconds: float) -> float:
 def measure(system: System, release: Path, nodes: int, tick_seconds: float) -> Cell:
     """Starts a cluster, and watches it for three ticks once it has formed.
 
-    Our nodes send their heartbeats as often as those of Distributed Erlang their ticks.
+    Our nodes are configured to send heartbeats as often as those of Distributed Erlang their ticks.
     """
     cell: Cell = {
         **{"system": system.name, "overlay": system.overlay, "nodes": nodes, "otp": None},

@@ -1,16 +1,8 @@
-%%% @doc When heartbeats are sent, as properties; and a slow node is not taken for a dead one.
+%%% @doc When heartbeats are sent, as properties.
 -module(partisan_heartbeat_tests).
 
 -include_lib("proper/include/proper.hrl").
 -include_lib("eunit/include/eunit.hrl").
-
--import(partisan_test_cluster, [call/4, name/1, await/1]).
-
-%% On the nodes.
--export([fall_behind/1, catch_up/0, connection/1]).
-
--define(HEARTBEAT, 4000).
--define(MAILBOX, 100).
 
 properties_test_() ->
     [
@@ -60,56 +52,3 @@ prop_links_made_at_any_time_have_eight_instants_of_an_interval() ->
         Instants = lists:usort([partisan_heartbeat:due(Now + Age, Interval) || Age <- Ages]),
         length(Instants) =< 9 andalso lists:all(fun(At) -> At rem Eighth =:= 0 end, Instants)
     end).
-
-behind_test_() ->
-    {setup,
-        fun() ->
-            partisan_test_cluster:start(2, #{
-                heartbeat_interval => ?HEARTBEAT, mailbox_messages => ?MAILBOX
-            })
-        end,
-        fun partisan_test_cluster:stop/1, fun(Nodes) ->
-            {"a manager with a full mailbox", {timeout, 600, fun() -> full_mailbox(Nodes) end}}
-        end}.
-
-%% The overlay's connection stays the same for longer than the heartbeat timeout.
-full_mailbox([A, B]) ->
-    ok = await(fun() ->
-        call(A, partisan, neighbours, []) =:= [name(B)] andalso
-            call(B, partisan, neighbours, []) =:= [name(A)]
-    end),
-    ok = await(fun() -> is_pid(call(B, ?MODULE, connection, [name(A)])) end),
-    Connection = call(B, ?MODULE, connection, [name(A)]),
-    ok = call(B, ?MODULE, fall_behind, [?MAILBOX]),
-    receive after 4 * ?HEARTBEAT -> ok end,
-    ?assertEqual(Connection, call(B, ?MODULE, connection, [name(A)])),
-    ok = call(B, ?MODULE, catch_up, []),
-    ?assertEqual([name(B)], call(A, partisan, neighbours, [])).
-
-%% The manager is stopped with more in its mailbox than its connections may leave there.
-fall_behind(Limit) ->
-    Manager = whereis(partisan_manager),
-    _ = spawn(fun() ->
-        true = register(?MODULE, self()),
-        true = erlang:suspend_process(Manager),
-        [gen_server:cast(Manager, one_more) || _ <- lists:seq(0, Limit)],
-        receive catch_up -> ok end
-    end),
-    await(fun() ->
-        {message_queue_len, Length} = process_info(Manager, message_queue_len),
-        Length > Limit
-    end).
-
-%% A suspended process is released by the end of the process that suspended it.
-catch_up() ->
-    ?MODULE ! catch_up,
-    _ = sys:get_state(partisan_manager),
-    ok.
-
-%% The connection of this peer's overlay messages.
-connection(Peer) ->
-    Fields = tuple_to_list(sys:get_state(partisan_listener, infinity)),
-    hd([
-        Pid
-     || #{} = Lanes <- Fields, {{Name, _, overlay, 0}, Pid} <- maps:to_list(Lanes), Name =:= Peer
-    ] ++ [none]).

@@ -9,6 +9,7 @@
 -export([kill/1, freeze/1, thaw/1, await/1, await/2, token/0]).
 %% On the nodes.
 -export([boot/1, store/1, close_connections/0, break_connections/0, await_connections/0]).
+-export([link_from/1]).
 -export([spawn_sender/4, count_senders/0]).
 
 -define(PORT, 7946).
@@ -163,7 +164,7 @@ await_connections() ->
 links() ->
     maps:from_list(
         lists:append([
-            [{{to, Peer}, link_to(Peer)}, {{from, Peer}, partisan_heartbeat_tests:connection(Peer)}]
+            [{{to, Peer}, link_to(Peer)}, {{from, Peer}, link_from(Peer)}]
          || Peer <- partisan:neighbours()
         ])
     ).
@@ -178,6 +179,14 @@ link_to(Peer) ->
         [] ->
             none
     end.
+
+%% The connection of this peer's overlay messages.
+link_from(Peer) ->
+    Fields = tuple_to_list(sys:get_state(partisan_listener, infinity)),
+    hd([
+        Pid
+     || #{} = Lanes <- Fields, {{Name, _, overlay, 0}, Pid} <- maps:to_list(Lanes), Name =:= Peer
+    ] ++ [none]).
 
 is_renewed(Key, Previous, Links) ->
     case {maps:get(Key, Previous, none), maps:get(Key, Links)} of

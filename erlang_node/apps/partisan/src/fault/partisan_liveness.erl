@@ -5,9 +5,9 @@
 %%% probe, a dead connection nothing. Its own timeout is a quarter of an hour; TCP_USER_TIMEOUT is
 %%% shorter, but also ends connections whose receiver answers with a closed window.
 %%%
-%%% So with every heartbeat each connection between nodes is judged by TCP_INFO (Linux), which
-%%% is free for the lane, and also detects a lane blocked in a write over TLS. Idle connections are
-%%% left to the kernel's keep-alive.
+%%% So at the interval of heartbeats ({@link partisan_heartbeat}) each connection between nodes is
+%%% judged by TCP_INFO (Linux), which is free for the lane, and also detects a lane blocked in a
+%%% write over TLS. Idle connections are left to the kernel's keep-alive.
 -module(partisan_liveness).
 
 -behaviour(gen_server).
