@@ -3,7 +3,8 @@
 Prints tables, writes build/results/bench-mesh.json, a page and a picture. Cells that are done are
 not repeated. `--plan` prints how long it takes and measures nothing. `QUICK=1` takes two small
 sizes and says so in the result. Needs root for the memory of nodes. Our nodes send heartbeats as
-often as those of Distributed Erlang their ticks, or rarer if they have many peers.
+often as those of Distributed Erlang their ticks, or rarer if they have many peers; X-BOT,
+Cyclon and the SCAMPs have longer periods than by default.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def measure(session: Session) -> int:
     return session.conclude(
         cells,
         versions=versions.of_machine({cell["otp"] for cell in cells if cell["otp"]}),
-        config={"tick_seconds": tick},
+        config={"tick_seconds": tick, "periods": systems.PERIODS},
     )
 
 

@@ -28,6 +28,17 @@ RESERVE_BYTES = 2_000_000_000
 
 MEMORY_CHECK_SECONDS = 0.1
 
+SCAMP = "#{heartbeat_interval => 15000}"
+PERIODS = {
+    "xbot": "#{optimisation_interval => 60000}",
+    "cyclon": "#{shuffle_interval => 60000}",
+    **dict.fromkeys(("scamp_v1", "scamp_v2", "hiscamp"), SCAMP),
+}
+"""Parameters of overlays whose work at rest does not fit on one machine with the defaults.
+
+Each node of X-BOT and of Cyclon connects to others once a period, by default 10 s.
+"""
+
 EPMD_PORT = 4370
 """Of all nodes of Distributed Erlang, each on an address of its own: without epmd."""
 
@@ -59,8 +70,9 @@ class System:
         return len(components(views)) == 1
 
 
-def _ours(kind: str, parameters: str = "#{}", servers: int = 0) -> System:
-    return System(name="ours", overlay=kind, parameters=lambda _: parameters, servers=servers)
+def _ours(kind: str, parameters: str | None = None, servers: int = 0) -> System:
+    given = parameters or PERIODS.get(kind, "#{}")
+    return System(name="ours", overlay=kind, parameters=lambda _: given, servers=servers)
 
 
 def _ring(nodes: int) -> str:

@@ -93,15 +93,26 @@ def test_a_node_connects_to_the_seed_or_to_all_before_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("theirs", "ok"),
+    ("theirs", "value", "ok"),
     [
-        ([cell(64, True, "disterl"), cell(128, False, "disterl")], True),
-        ([cell(128, True, "disterl"), cell(256, False, "disterl")], None),
-        ([cell(64, True, "disterl")], None),
+        (
+            [cell(64, True, "disterl"), cell(102, False, "disterl")],
+            "1024 over 64 or more, less than 102",
+            True,
+        ),
+        (
+            [cell(64, True, "disterl"), cell(128, False, "disterl")],
+            "1024 over 64 or more, less than 128",
+            None,
+        ),
+        ([cell(64, True, "disterl")], "1024 over 64 or more", None),
     ],
 )
-def test_a_multiple_needs_a_limit_of_the_other_system(theirs: list[Cell], ok: bool | None) -> None:
-    assert [check.ok for check in report.checks([cell(1024), *theirs])] == [ok]
+def test_the_multiple_is_over_a_size_that_the_other_system_lost(
+    theirs: list[Cell], value: str, ok: bool | None
+) -> None:
+    checks = report.checks([cell(1024), *theirs])
+    assert [(check.value, check.ok) for check in checks] == [(value, ok)]
     [table] = report.tables(theirs).values()
     assert len(table.rows) == len(theirs)
 
