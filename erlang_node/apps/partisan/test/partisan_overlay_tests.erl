@@ -1,73 +1,25 @@
-%%% @doc The overlays, run through random histories in virtual time.
-%%%
-%%% A history starts, crashes, restarts, partitions and heals a small cluster at random. Invariants
-%%% are checked after each step; convergence is checked at the end, when the network is whole, the
-%%% seeds are alive, and enough time has passed.
+%%% @doc Single cases of the overlays, in virtual time.
 -module(partisan_overlay_tests).
 
--include_lib("proper/include/proper.hrl").
 -include_lib("eunit/include/eunit.hrl").
 
--define(NODES, 20).
--define(SEEDS, 3).
-%% Longer than the slowest retry of any overlay: what is not repaired by then never is.
--define(QUIET, 180000).
--define(KINDS, [
-    hyparview,
-    full_mesh,
-    client_server,
-    publish_subscribe,
-    xbot,
-    cyclon,
-    scamp_v1,
-    scamp_v2,
-    hiscamp,
-    static
-]).
-
-history_test_() ->
-    [
-        {atom_to_list(Kind), {timeout, 600, ?_assert(check(prop_history(Kind), Runs))}}
-     || {Kind, Runs} <- [
-            {hyparview, 150},
-            {full_mesh, 60},
-            {client_server, 150},
-            {publish_subscribe, 60},
-            {xbot, 100},
-            {cyclon, 60},
-            {scamp_v1, 60},
-            {scamp_v2, 60},
-            {hiscamp, 100},
-            {static, 60}
-        ]
-    ].
-
-repair_test_() ->
-    [
-        {"repair: " ++ atom_to_list(Kind), {timeout, 600, ?_assert(check(prop_repair(Kind), 20))}}
-     || Kind <- ?KINDS -- [static]
-    ].
-
-long_cut_test_() ->
-    [
-        {"cut: " ++ atom_to_list(Kind), {timeout, 240, ?_assert(check(prop_long_cut(Kind), 5))}}
-     || Kind <- ?KINDS
-    ].
+-import(partisan_test_overlays, [kinds/0, parameters/1, sim/4, started/2]).
 
 dissolve_test_() ->
-    [{"dissolved: " ++ atom_to_list(Kind), ?_test(dissolve(Kind))} || Kind <- ?KINDS].
+    [{"dissolved: " ++ atom_to_list(Kind), ?_test(dissolve(Kind))} || Kind <- kinds()].
 
 %% The order reaches every node, and from then on none sends anything, whatever fails; a node that
 %% starts later gets the order as an answer.
 dissolve(Kind) ->
+    Nodes = partisan_test_overlays:node_count(),
     Count = fun(What, Sim) -> maps:get(What, simulator:stats(Sim), 0) end,
-    Sim0 = simulator:run(30000, started(?NODES - 1, sim(Kind, parameters(Kind), ?SEEDS, 7))),
-    Sim1 = simulator:run(5000, simulator:dissolve(?NODES - 1, Sim0)),
-    ?assertEqual(?NODES - 1, Count(dissolved, Sim1)),
+    Sim0 = simulator:run(30000, started(Nodes - 1, sim(Kind, parameters(Kind), 3, 7))),
+    Sim1 = simulator:run(5000, simulator:dissolve(Nodes - 1, Sim0)),
+    ?assertEqual(Nodes - 1, Count(dissolved, Sim1)),
     Sim2 = simulator:run(600000, simulator:crash(lists:seq(4, 15), Sim1)),
     ?assertEqual(Count(sent, Sim1), Count(sent, Sim2)),
-    Sim3 = simulator:run(30000, simulator:start(?NODES, Sim2)),
-    ?assertEqual(?NODES, Count(dissolved, Sim3)).
+    Sim3 = simulator:run(30000, simulator:start(Nodes, Sim2)),
+    ?assertEqual(Nodes, Count(dissolved, Sim3)).
 
 storm_test_() ->
     % The published implementation ended here with 5, 14 and 10 components.
@@ -138,7 +90,7 @@ restart_is_a_new_incarnation_test() ->
             ?assertEqual({Kind, 2}, {Kind, partisan_peer:incarnation(Peer)}),
             ?assertEqual(#{1 => [2], 2 => [1]}, simulator:links(Sim2))
         end,
-        ?KINDS -- [static]
+        kinds() -- [static]
     ).
 
 leave_is_no_failure_test() ->
@@ -151,7 +103,7 @@ leave_is_no_failure_test() ->
             ?assertEqual({Kind, []}, {Kind, Linked}),
             ?assertEqual(false, is_map_key(neighbour_failed, simulator:stats(Sim1)))
         end,
-        ?KINDS -- [static]
+        kinds() -- [static]
     ).
 
 clients_spread_test() ->
@@ -246,191 +198,12 @@ static_wants_an_address_for_every_edge_test() ->
     Options = #{self => Self, seed => {1, 2, 3}, edges => [{<<"n1">>, <<"n2">>}], peers => []},
     ?assertError({no_address_of, <<"n2">>}, partisan_overlay_static:init(Options)).
 
-%% Properties.
-
-prop_history(Kind) ->
-    ?FORALL(
-        {Seed, History},
-        {integer(1, 1 bsl 30), list(moment())},
-        begin
-            Sim0 = started(?NODES, sim(Kind, parameters(Kind), ?SEEDS, Seed)),
-            Sim1 = lists:foldl(
-                fun(Moment, Sim) ->
-                    After = happen(Moment, Sim),
-                    true = bounded(Kind, After),
-                    After
-                end,
-                Sim0,
-                History
-            ),
-            Dead = lists:seq(1, ?SEEDS) -- simulator:nodes(Sim1),
-            Sim2 = lists:foldl(fun simulator:start/2, simulator:heal(Sim1), Dead),
-            Sim3 = simulator:run(?QUIET, Sim2),
-            [Origin | _] = simulator:nodes(Sim3),
-            Sim4 = simulator:run(20000, simulator:broadcast(Origin, last, Sim3)),
-            conjunction([
-                {whole, whole(Kind, Sim3)},
-                {reaches_all, arrivals(last, Sim4) =:= lists:sort(reachable(Origin, Sim3))},
-                {exactly_once, exactly_once(Sim4)}
-            ])
-        end
-    ).
-
-%% Broadcasts made during a partition, with some nodes not started yet, reach every node once the
-%% network is whole.
-prop_repair(Kind) ->
-    ?FORALL(
-        {Seed, Parts, Origins, Late},
-        {
-            integer(1, 1 bsl 30),
-            integer(2, 4),
-            non_empty(list(integer(1, ?NODES - 5))),
-            integer(0, 5)
-        },
-        begin
-            Sim0 = started(?NODES - 5, sim(Kind, parameters(Kind), ?SEEDS, Seed)),
-            Sim1 = simulator:cut(fun(I) -> I rem Parts end, simulator:run(30000, Sim0)),
-            Payloads = lists:zip(lists:seq(1, length(Origins)), Origins),
-            Sim2 = lists:foldl(
-                fun({Payload, Origin}, Sim) ->
-                    simulator:run(1000, simulator:broadcast(Origin, Payload, Sim))
-                end,
-                simulator:run(5000, Sim1),
-                Payloads
-            ),
-            Joiners = lists:seq(?NODES - 4, ?NODES - 5 + Late),
-            Sim3 = lists:foldl(fun simulator:start/2, simulator:heal(Sim2), Joiners),
-            Sim4 = simulator:run(?QUIET, Sim3),
-            Nodes = lists:sort(simulator:nodes(Sim4)),
-            conjunction([
-                {reaches_all, [P || {P, _} <- Payloads, arrivals(P, Sim4) =/= Nodes] =:= []},
-                {exactly_once, exactly_once(Sim4)}
-            ])
-        end
-    ).
-
-%% Parts that have long forgotten each other become one overlay once the network is whole.
-prop_long_cut(Kind) ->
-    ?FORALL(
-        {Seed, Parts, Minutes},
-        {integer(1, 1 bsl 30), integer(2, 4), oneof([2, 5, 15, 60])},
-        begin
-            Sim0 = started(?NODES, sim(Kind, parameters(Kind), ?SEEDS, Seed)),
-            Sim1 = simulator:cut(fun(I) -> I rem Parts end, simulator:run(30000, Sim0)),
-            Sim2 = simulator:heal(simulator:run(Minutes * 60000, Sim1)),
-            whole(Kind, simulator:run(?QUIET, Sim2))
-        end
-    ).
-
-moment() ->
-    frequency([
-        {6, {run, integer(1, 20000)}},
-        {4, {crash, list(integer(1, ?NODES))}},
-        {4, {start, integer(1, ?NODES)}},
-        {2, {leave, integer(1, ?NODES)}},
-        {1, {cut, integer(2, 4)}},
-        {1, heal},
-        {3, {broadcast, integer(1, ?NODES)}}
-    ]).
-
-happen({run, Duration}, Sim) ->
-    simulator:run(Duration, Sim);
-happen({crash, Indices}, Sim) ->
-    simulator:crash([I || I <- lists:usort(Indices), living(I, Sim)], Sim);
-happen({start, Index}, Sim) ->
-    unless(living(Index, Sim), fun() -> simulator:start(Index, Sim) end, Sim);
-happen({leave, Index}, Sim) ->
-    unless(not living(Index, Sim), fun() -> simulator:leave(Index, Sim) end, Sim);
-happen({cut, Parts}, Sim) ->
-    simulator:cut(fun(Index) -> Index rem Parts end, Sim);
-happen(heal, Sim) ->
-    simulator:heal(Sim);
-happen({broadcast, Index}, Sim) ->
-    Payload = make_ref(),
-    unless(not living(Index, Sim), fun() -> simulator:broadcast(Index, Payload, Sim) end, Sim).
-
-bounded(Kind, Sim) ->
-    lists:all(
-        fun(Index) ->
-            Stack = simulator:stack(Index, Sim),
-            #{active := Active, passive := Passive} = partisan_stack:info(Stack),
-            Self = <<"n", (integer_to_binary(Index))/binary>>,
-            not lists:member(Self, Active ++ Passive) andalso
-                (not lists:member(Kind, [hyparview, xbot]) orelse
-                    (length(Active) =< 6 andalso length(Passive) =< 30))
-        end,
-        simulator:nodes(Sim)
-    ).
-
-%% All nodes, where the overlay is one component; the part of the origin otherwise.
-reachable(Origin, Sim) ->
-    Both = simulator_graph:undirected(simulator:links(Sim)),
-    maps:keys(simulator_graph:distances(Origin, Both)).
-
-%% Exactly the edges among the living nodes.
-whole(static, Sim) ->
-    Links = simulator:links(Sim),
-    Index = fun(<<"n", Digits/binary>>) -> binary_to_integer(Digits) end,
-    #{edges := Edges} = parameters(static),
-    Ends = [{Index(A), Index(B)} || {A, B} <- Edges],
-    Both = lists:usort(Ends ++ [{B, A} || {A, B} <- Ends]),
-    Wanted = [E || {A, B} = E <- Both, is_map_key(A, Links), is_map_key(B, Links)],
-    lists:sort([{A, B} || {A, Tos} <- maps:to_list(Links), B <- Tos]) =:= Wanted;
-whole(Kind, Sim) ->
-    Links = simulator:links(Sim),
-    Size = map_size(Links),
-    Complete = fun() -> lists:all(fun(To) -> length(To) =:= Size - 1 end, maps:values(Links)) end,
-    Size =:= 1 orelse
-        (simulator_graph:component_count(Links) =:= 1 andalso
-            one_sided(Kind, Sim) =:= [] andalso
-            (Kind =/= full_mesh orelse Complete())).
-
-%% Cyclon's entries change all the time: some link is always half made. X-BOT's exchanges of links
-%% go on as well, but none stays half made.
-one_sided(cyclon, _Sim) ->
-    [];
-one_sided(xbot, Sim) ->
-    Later = simulator_graph:one_sided(simulator:links(simulator:run(10000, Sim))),
-    [Link || Link <- simulator_graph:one_sided(simulator:links(Sim)), lists:member(Link, Later)];
-one_sided(_Kind, Sim) ->
-    simulator_graph:one_sided(simulator:links(Sim)).
-
-exactly_once(Sim) ->
-    lists:all(
-        fun(Arrivals) -> lists:all(fun(Times) -> Times =:= 1 end, maps:values(Arrivals)) end,
-        maps:values(simulator:delivered(Sim))
-    ).
-
-arrivals(Payload, Sim) ->
-    Arrivals = maps:get(Payload, simulator:delivered(Sim), #{}),
-    lists:sort([Index || {Index, _Life} <- maps:keys(Arrivals)]).
-
-%% Helpers.
-
-sim(Kind, Parameters, Seeds, Seed) ->
-    simulator:new(#{seed => Seed, seeds => Seeds, overlay => {Kind, Parameters}}).
-
-started(N, Sim) ->
-    lists:foldl(fun simulator:start/2, Sim, lists:seq(1, N)).
-
-parameters(client_server) -> #{servers => [<<"n1">>, <<"n2">>]};
-parameters(publish_subscribe) -> #{brokers => [<<"n1">>, <<"n2">>]};
-%% Smaller than the cluster, so that the views are partial.
-parameters(cyclon) -> #{view_size => 6, shuffle_size => 4};
-parameters(Kind) when Kind =:= scamp_v1; Kind =:= scamp_v2 -> #{redundancy => 1};
-parameters(hiscamp) -> fun(Index) -> #{level => Index rem 3, redundancy => 1} end;
-%% A ring with a few chords.
-parameters(static) ->
-    Name = fun(Index) -> <<"n", (integer_to_binary(1 + Index rem ?NODES))/binary>> end,
-    Peers = [partisan_peer:new(Name(I), "localhost", 1) || I <- lists:seq(1, ?NODES)],
-    Ring = [{Name(I), Name(I + 1)} || I <- lists:seq(1, ?NODES)],
-    #{peers => Peers, edges => Ring ++ [{Name(I), Name(I + 7)} || I <- [1, 8, 15]]};
-parameters(_) -> #{}.
+%% Internals.
 
 %% This node's answer to a joiner.
 list_of(Index, Sim) ->
     Stack = simulator:stack(Index, Sim),
-    Joiner = simulator_peer:new(?NODES, 9),
+    Joiner = simulator_peer:new(partisan_test_overlays:node_count(), 9),
     {_, [{send, _, Join}]} = partisan_stack:handle({join, Joiner}, Stack),
     {_, Effects} = partisan_stack:handle({message, Joiner, Join}, Stack),
     hd([List || {send, _, {overlay, {_, {members, final, _, _} = List}}} <- Effects]).
@@ -442,19 +215,3 @@ known(Name, Sim) ->
      || Index <- simulator:nodes(Sim),
         lists:member(Name, partisan_stack:members(simulator:stack(Index, Sim)))
     ].
-
-living(Index, Sim) ->
-    lists:member(Index, simulator:nodes(Sim)).
-
-unless(true, _Do, Sim) -> Sim;
-unless(false, Do, _Sim) -> Do().
-
-check(Property, Runs) ->
-    proper:quickcheck(Property, [{numtests, scaled(Runs)}, {to_file, user}, noshrink]).
-
-%% The inner loop of development takes a fifth of the histories.
-scaled(Runs) ->
-    case os:getenv("QUICK") of
-        "1" -> Runs div 5;
-        _ -> Runs
-    end.
