@@ -48,6 +48,22 @@ an_overlay_that_cannot_be_built_test() ->
     {error, Text} = partisan_stack:check(#{overlay => {static, #{edges => 3}}}, stack(1, 3)),
     ?assertEqual("overlay: static cannot be built", lists:sublist(Text, 31)).
 
+%% So that the requests of all nodes together are few enough for one seed to answer.
+a_node_of_a_large_cluster_asks_less_often_test() ->
+    Longest = fun(Replicas) ->
+        {Delays, _} = lists:mapfoldl(
+            fun(_, Stack0) ->
+                {Stack, Effects} = partisan_stack:handle({timer, {stack, seek}}, Stack0),
+                {hd([Delay || {start_timer, {stack, seek}, Delay} <- Effects]), Stack}
+            end,
+            stack(2, Replicas),
+            lists:seq(1, 60)
+        ),
+        lists:max(Delays)
+    end,
+    ?assert(Longest(3) =< 5000),
+    ?assert(Longest(1024) > 20000).
+
 stack(Self, Replicas) ->
     {Stack, _} = partisan_stack:init(#{
         self => peer(Self),

@@ -73,6 +73,8 @@
     % Periods until the own subscription is renewed, and periods without a holder.
     renewal := infinity | non_neg_integer(),
     alone := non_neg_integer(),
+    % Whose own requests arrived in this period.
+    asked := #{partisan_peer:name() => []},
     _ => _
 }.
 
@@ -83,7 +85,7 @@
 %% @private
 -spec init(options()) -> {state(), [partisan_overlay:effect()]}.
 init(Given) ->
-    S0 = partisan_layer:new(defaults(), Given, #{leases => #{}, alone => 0}),
+    S0 = partisan_layer:new(defaults(), Given, #{leases => #{}, alone => 0, asked => #{}}),
     S1 = S0#{links => partisan_symmetric_view:new(option(sides, S0)), renewal => option(lease, S0)},
     Interval = option(heartbeat_interval, S1),
     partisan_layer:started(partisan_layer:start_timer_within(heartbeat, Interval, S1)).
@@ -121,7 +123,7 @@ event({peer_down, Name, _Reason}, #{links := Links} = S) ->
     links(partisan_symmetric_view:down(Name, Links), forget(Name, S));
 event({timer, heartbeat}, #{links := Links} = S0) ->
     S1 = links(partisan_symmetric_view:tick(Links), S0),
-    S2 = recover(renew(expire(S1))),
+    S2 = recover(renew(expire(S1#{asked := #{}}))),
     emit({start_timer, heartbeat, option(heartbeat_interval, S2)}, S2);
 event(leave, #{links := Links} = S0) ->
     S1 = unsubscribe(option(unsubscription, S0), S0),
@@ -129,7 +131,14 @@ event(leave, #{links := Links} = S0) ->
 
 %% Messages: subscription.
 
-message({subscribe, New, Indirection}, From, S) ->
+message({subscribe, #{name := Name}, _}, #{name := Name} = From, #{asked := Asked} = S) when
+    is_map_key(Name, Asked)
+->
+    % A newcomer asks until it has a neighbour. Its subscription is under way: each further one
+    % would be kept by further members.
+    emit({send, From, passed_on}, S);
+message({subscribe, #{name := Name} = New, Indirection}, From, #{asked := Asked} = S0) ->
+    S = S0#{asked := Asked#{Name => []}},
     case others([From, New], S) of
         _ when Indirection =:= 0 -> be_contact(New, S);
         [] -> be_contact(New, S);

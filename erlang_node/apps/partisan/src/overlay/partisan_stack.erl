@@ -30,6 +30,9 @@
 
 -import(partisan_layer, [emit/2, option/2]).
 
+%% Milliseconds.
+-define(JOIN_DELAY_PER_NODE, 40).
+
 -type options() :: #{
     self := partisan_peer:t(),
     seed := {integer(), integer(), integer()},
@@ -42,6 +45,7 @@
     broadcast => #{protocol => plumtree | gossip, _ => _},
     beacon_interval => pos_integer(),
     join_delay => pos_integer(),
+    % Of small clusters; longer for large ones.
     join_delay_max => pos_integer(),
     % Minimum time the previous overlay runs after a switch: until the others have switched too.
     switch_grace => pos_integer()
@@ -249,7 +253,9 @@ seek(#{contacts := Contacts0} = S) ->
     end.
 
 seek_later(#{contacts := Contacts0, rand := Rand0} = S) ->
-    Range = {option(join_delay, S), option(join_delay_max, S)},
+    % Many nodes without neighbours ask the seeds this often in all, so that their handshakes end.
+    Longest = max(option(join_delay_max, S), ?JOIN_DELAY_PER_NODE * option(replicas, S)),
+    Range = {option(join_delay, S), Longest},
     {Delay, Contacts, Rand} = partisan_contacts:delay(Range, Contacts0, Rand0),
     emit({start_timer, {stack, seek}, Delay}, S#{contacts := Contacts, rand := Rand}).
 

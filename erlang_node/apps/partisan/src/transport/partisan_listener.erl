@@ -44,7 +44,9 @@
 -define(COUNTS, {?MODULE, counts}).
 -define(CONNECTIONS, 1).
 -define(PEERS, 2).
--define(BACKLOG, 1024).
+%% Diallers wait for seconds: a listener that is so slow that a longer backlog outlasts them would
+%% answer none but those that have given up.
+-define(BACKLOG, 256).
 %% Pause after a failed accept: the host is out of descriptors or memory.
 -define(ACCEPT_RETRY, 200).
 
