@@ -20,6 +20,9 @@ from scale_tests.measure.spread import Cell
 
 TICKS = 3
 STALL_SECONDS = 60.0
+FORMATION_SECONDS = 900.0
+"""Until a cluster that still makes progress is given up."""
+
 SECONDS_PER_NODE = 0.5
 """Of start, formation and end, as estimated."""
 
@@ -114,6 +117,10 @@ class MemoryEndedError(Exception):
     def __init__(self, figures: Cell) -> None:
         super().__init__(figures)
         self.figures = figures
+
+
+class TooSlowError(Exception):
+    """The cluster has not formed in time."""
 
 
 class Best:
@@ -264,8 +271,15 @@ def _observe(system: System, started: Fleet, cell: Cell, tick_seconds: float) ->
             for index in range(nodes):
                 check()
                 started.start(index)
+
+            def is_formed(views: Views) -> bool:
+                formed = is_whole(views)
+                if not formed and time.monotonic() - began > FORMATION_SECONDS:
+                    raise TooSlowError
+                return formed
+
             started.await_views(
-                is_whole,
+                is_formed,
                 progress=Best(nodes),
                 stall_seconds=STALL_SECONDS,
                 period_seconds=0.5,
@@ -278,6 +292,9 @@ def _observe(system: System, started: Fleet, cell: Cell, tick_seconds: float) ->
             cell |= error.figures | {"held": False, "ended_by": "memory"}
         except StalledError:
             cell |= _figures(_pids(started)) | {"ended_by": "not formed"}
+        except TooSlowError:
+            minutes = f"{FORMATION_SECONDS / 60:.0f} minutes"
+            cell |= _figures(_pids(started)) | {"ended_by": f"not formed in {minutes}"}
 
 
 def _hold(

@@ -68,6 +68,16 @@ def test_nodes_are_ended_before_memory_is(tmp_path: Path, monkeypatch: pytest.Mo
     assert error.value.figures["memory_mb_per_node"] > 0
 
 
+def test_a_cluster_that_takes_too_long_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(systems, "command", lambda *_: ["sleep", "600"])
+    monkeypatch.setattr(systems, "FORMATION_SECONDS", 0)
+    found = systems.measure(MESH, tmp_path, nodes=1, tick_seconds=1.0)
+    assert (found["formed"], found["ended_by"]) == (False, "not formed in 0 minutes")
+    assert found["memory_mb_per_node"] > 0
+
+
 def test_a_ring_names_each_node() -> None:
     (ring,) = (system for system in SYSTEMS if system.overlay == "static")
     assert ring.parameters is not None
