@@ -31,11 +31,10 @@ RESERVE_BYTES = 2_000_000_000
 
 MEMORY_CHECK_SECONDS = 0.1
 
-SCAMP = "#{heartbeat_interval => 15000}"
 PERIODS = {
     "xbot": "#{optimisation_interval => 60000}",
     "cyclon": "#{shuffle_interval => 60000}",
-    **dict.fromkeys(("scamp_v1", "scamp_v2", "hiscamp"), SCAMP),
+    **dict.fromkeys(("scamp_v1", "scamp_v2", "hiscamp"), "#{heartbeat_interval => 15000}"),
 }
 """Parameters of overlays whose work at rest does not fit on one machine with the defaults.
 

@@ -8,7 +8,8 @@
 -include_lib("proper/include/proper.hrl").
 -include_lib("eunit/include/eunit.hrl").
 
--import(partisan_test_overlays, [kinds/0, parameters/1, sim/4, started/2]).
+-import(partisan_overlay_registry, [known/0]).
+-import(partisan_test_overlays, [parameters/1, sim/4, started/2]).
 
 -define(NODES, (partisan_test_overlays:node_count())).
 -define(SEEDS, 3).
@@ -35,13 +36,13 @@ history_test_() ->
 repair_test_() ->
     [
         {"repair: " ++ atom_to_list(Kind), {timeout, 600, ?_assert(check(prop_repair(Kind), 20))}}
-     || Kind <- kinds() -- [static]
+     || Kind <- known() -- [static]
     ].
 
 long_cut_test_() ->
     [
         {"cut: " ++ atom_to_list(Kind), {timeout, 240, ?_assert(check(prop_long_cut(Kind), 5))}}
-     || Kind <- kinds()
+     || Kind <- known()
     ].
 
 %% Properties.

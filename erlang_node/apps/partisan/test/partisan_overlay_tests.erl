@@ -3,10 +3,11 @@
 
 -include_lib("eunit/include/eunit.hrl").
 
--import(partisan_test_overlays, [kinds/0, parameters/1, sim/4, started/2]).
+-import(partisan_overlay_registry, [known/0]).
+-import(partisan_test_overlays, [parameters/1, sim/4, started/2]).
 
 dissolve_test_() ->
-    [{"dissolved: " ++ atom_to_list(Kind), ?_test(dissolve(Kind))} || Kind <- kinds()].
+    [{"dissolved: " ++ atom_to_list(Kind), ?_test(dissolve(Kind))} || Kind <- known()].
 
 %% The order reaches every node, and from then on none sends anything, whatever fails; a node that
 %% starts later gets the order as an answer.
@@ -90,7 +91,7 @@ restart_is_a_new_incarnation_test() ->
             ?assertEqual({Kind, 2}, {Kind, partisan_peer:incarnation(Peer)}),
             ?assertEqual(#{1 => [2], 2 => [1]}, simulator:links(Sim2))
         end,
-        kinds() -- [static]
+        known() -- [static]
     ).
 
 leave_is_no_failure_test() ->
@@ -103,7 +104,7 @@ leave_is_no_failure_test() ->
             ?assertEqual({Kind, []}, {Kind, Linked}),
             ?assertEqual(false, is_map_key(neighbour_failed, simulator:stats(Sim1)))
         end,
-        kinds() -- [static]
+        known() -- [static]
     ).
 
 clients_spread_test() ->

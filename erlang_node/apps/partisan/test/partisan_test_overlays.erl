@@ -1,28 +1,12 @@
 %%% @doc The overlays in virtual time, as tests start them.
 -module(partisan_test_overlays).
 
--export([kinds/0]).
 -export([node_count/0]).
 -export([sim/4]).
 -export([started/2]).
 -export([parameters/1]).
 
 -define(NODES, 20).
-
-%% The built-in ones.
-kinds() ->
-    [
-        hyparview,
-        full_mesh,
-        client_server,
-        publish_subscribe,
-        xbot,
-        cyclon,
-        scamp_v1,
-        scamp_v2,
-        hiscamp,
-        static
-    ].
 
 %% The nodes of most tests, for which the parameters are.
 node_count() ->

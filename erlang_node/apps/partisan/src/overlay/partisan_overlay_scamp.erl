@@ -73,7 +73,7 @@
     % Periods until the own subscription is renewed, and periods without a holder.
     renewal := infinity | non_neg_integer(),
     alone := non_neg_integer(),
-    % Whose own requests arrived in this period.
+    % Newcomers whose requests have come through this node in this period.
     asked := #{partisan_peer:name() => []},
     _ => _
 }.
@@ -134,8 +134,8 @@ event(leave, #{links := Links} = S0) ->
 message({subscribe, #{name := Name}, _}, #{name := Name} = From, #{asked := Asked} = S) when
     is_map_key(Name, Asked)
 ->
-    % A newcomer asks until it has a neighbour. Its subscription is under way: each further one
-    % would be kept by further members.
+    % A newcomer asks again until it has a neighbour. Its subscription is under way, and another
+    % would only be kept by more members.
     emit({send, From, passed_on}, S);
 message({subscribe, #{name := Name} = New, Indirection}, From, #{asked := Asked} = S0) ->
     S = S0#{asked := Asked#{Name => []}},

@@ -30,7 +30,8 @@
 
 -import(partisan_layer, [emit/2, option/2]).
 
-%% Milliseconds.
+%% About the milliseconds between two requests to the seeds by all nodes together, once these have
+%% backed off: however many they are, a seed can answer.
 -define(JOIN_DELAY_PER_NODE, 40).
 
 -type options() :: #{
@@ -253,7 +254,6 @@ seek(#{contacts := Contacts0} = S) ->
     end.
 
 seek_later(#{contacts := Contacts0, rand := Rand0} = S) ->
-    % Many nodes without neighbours ask the seeds this often in all, so that their handshakes end.
     Longest = max(option(join_delay_max, S), ?JOIN_DELAY_PER_NODE * option(replicas, S)),
     Range = {option(join_delay, S), Longest},
     {Delay, Contacts, Rand} = partisan_contacts:delay(Range, Contacts0, Rand0),
