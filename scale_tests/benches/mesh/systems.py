@@ -23,6 +23,9 @@ STALL_SECONDS = 60.0
 FORMATION_SECONDS = 900.0
 """Until a cluster that still makes progress is given up."""
 
+POLL_SECONDS_PER_NODE = 0.01
+"""Between two questions to all nodes while a cluster forms: the answers take processor time."""
+
 SECONDS_PER_NODE = 0.5
 """Of start, formation and end, as estimated."""
 
@@ -281,7 +284,7 @@ def _observe(system: System, started: Fleet, cell: Cell, tick_seconds: float) ->
                 is_formed,
                 progress=Best(nodes),
                 stall_seconds=STALL_SECONDS,
-                period_seconds=0.5,
+                period_seconds=POLL_SECONDS_PER_NODE * nodes,
             )
             cell |= {"formed": True, "formed_s": time.monotonic() - began, "held": True}
             cell["otp"] = next(iter(started.otp()), None)
