@@ -1,7 +1,8 @@
-%%% The deliberate differences, and the cases in which they show.
+%%% The deliberate differences, and the cases in which they show. A new one is entered here:
+%%% docs/reference/distributed-erlang.md is generated from it.
 -module(comparison_differences).
 
--export([all/0, reason/2, obsolete/1]).
+-export([all/0, without_cases/0, reason/2, obsolete/1]).
 
 %% The name, and what each of the three does: Distributed Erlang, upstream Partisan, this runtime,
 %% with the reason.
@@ -41,7 +42,7 @@ all() ->
             "a process identifier",
             "they name the local process that stands for the server, and a lost node is "
             "`{nodedown, Node}`, as for a call"},
-        {once, "`monitor_node` twice gives two messages", "not examined",
+        {once, "`monitor_node` twice gives two messages", "one message",
             "one message, however often a process has asked"},
         {neighbours, "`nodes/0` and `monitor_nodes` are about all nodes", "about neighbours",
             "about neighbours ([Nodes](runtime.md#nodes)): in a star or a partial view not all "
@@ -49,6 +50,44 @@ all() ->
         {home, "`global:register_name` takes a process of any node", "no such registry",
             "one of the own node, otherwise `{nolocal, Process}`: a name belongs to the node of "
             "its process ([Names of the cluster](runtime.md#names-of-the-cluster))"}
+    ].
+
+%% Differences that no case shows: a case compares outcomes, not moments, permissions or what is
+%% missing. What each of the three does, as in `all/0'; no text: its documents do not say.
+without_cases() ->
+    [
+        {"`spawn` and its like return before the process exists", "",
+            "they return when it exists; its first messages may come before a `spawn_reply`"},
+        {"`exit/2` returns at once", "",
+            "when the other node has answered, so that it can fail with `not_allowed`"},
+        {"links, `exit/2` and `process_info` need no permission", "no permission",
+            "`partisan_control` in `remote_execution`, on the own node too "
+            "([Processes of other nodes](runtime.md#processes-of-other-nodes))"},
+        {"`whereis` and `is_process_alive` know every process", "every process",
+            "those that are offered ([Who can be reached](runtime.md#who-can-be-reached))"},
+        {"an alias of `{alias, demonitor}` ends with `DOWN` too", "",
+            "with `demonitor/1` alone"},
+        {"`demonitor/1` leaves a `DOWN` that has arrived", "leaves it",
+            "none arrives afterwards: `flush` is always in force"},
+        {"`monitor_nodes` with `nodedown_reason` gives the reason", "a reason", "always `lost`"},
+        {"a remote process has the caller's group leader", "",
+            "`user` of its own node: its output stays there"},
+        {"a call with the timeout `infinity` waits for ever", "waits for ever",
+            "for the answer, yes; a request that has not reached the other node after a minute "
+            "exits with `timeout`"},
+        {"members of `pg` are process identifiers; the application kernel may start its scope",
+            "no `pg`",
+            "references; an application starts each scope ([Process groups]"
+            "(runtime.md#process-groups))"},
+        {"`global` has locks, `sync` and `disconnect`", "no `global`",
+            "none: in a partial view or a partition no node knows whether all others have granted "
+            "a lock, and there is nothing to synchronize with"},
+        {"`rpc` has `pmap`, `parallel_eval` and `sbcast`", "",
+            "missing: a few lines over `send_request`"},
+        {"no slots are reserved: all nodes are connected",
+            "`reserve/1` keeps a slot of HyParView's active view",
+            "missing: use `static` or servers of `client_server` where a link must exist "
+            "([Nodes](runtime.md#nodes))"}
     ].
 
 %% The name of the difference that a case shows.

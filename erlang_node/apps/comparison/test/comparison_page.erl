@@ -25,8 +25,12 @@ page() ->
         "## Deliberate differences\n\n"
         "| Distributed Erlang | upstream Partisan | this runtime |\n|---|---|---|\n",
         [
-            ["| ", Disterl, " | ", Upstream, " | ", Ours, " |\n"]
+            difference(Disterl, Upstream, Ours)
          || {_, Disterl, Upstream, Ours} <- comparison_differences:all()
+        ],
+        [
+            difference(Disterl, Upstream, Ours)
+         || {Disterl, Upstream, Ours} <- comparison_differences:without_cases()
         ],
         "\n[Order](../explanation/delivery.md#order) lists what is ordered differently. So a "
         "`DOWN` may have the reason `noproc` if the process ends before the monitor has reached "
@@ -36,6 +40,9 @@ page() ->
         "| call | cases | of them errors and losses | different |\n|---|---|---|---|\n",
         [row(Call, Calls) || Call <- lists:usort([Call || {Call, _, _, _} <- Calls])]
     ].
+
+difference(Disterl, Upstream, Ours) ->
+    ["| ", Disterl, " | ", Upstream, " | ", Ours, " |\n"].
 
 row(Call, Calls) ->
     Own = [{Case, Kind} || {C, Case, Kind, _} <- Calls, C =:= Call],
