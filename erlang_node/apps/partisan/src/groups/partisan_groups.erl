@@ -5,6 +5,7 @@
 -export([new/3]).
 -export([join/3]).
 -export([leave/3]).
+-export([clear/1]).
 -export([nodes/1]).
 -export([members/2]).
 -export([groups/1]).
@@ -32,6 +33,11 @@ join(Group, Members, Groups) ->
 -spec leave(group(), [member()], t()) -> t().
 leave(Group, Members, Groups) ->
     change(Group, fun(Present) -> Present -- Members end, Groups).
+
+%% @doc Removes all processes of this node from all groups.
+-spec clear(t()) -> t().
+clear(Groups) ->
+    partisan_replica:change(fun(_Own) -> #{} end, Groups).
 
 %% @doc The other nodes with members.
 -spec nodes(t()) -> [name()].

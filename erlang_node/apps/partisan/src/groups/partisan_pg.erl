@@ -6,20 +6,21 @@
 %%% [partisan:forward(Member, hello) || Member <- partisan_pg:get_members(chat, room)].
 %%% '''
 %%%
-%%% A scope is a process with that registered name on each node. Members are references ({@link
-%%% partisan_ref}), those of this node included; `get_local_members/2' returns process identifiers.
+%%% A scope is a process with that registered name on each node ({@link partisan_pg_server}); the
+%%% functions without one mean the scope `partisan_pg', which your application starts like any
+%%% other. Members are references ({@link partisan_ref}), those of this node included;
+%%% `get_local_members/2' returns process identifiers.
 %%%
 %%% == Consistency ==
 %%% As in `pg', there is none beyond convergence: a change is broadcast, and once per
 %%% `heartbeat_interval' a node compares what it knows with one neighbour, which repairs what was
-%%% lost. Members of a node that is lost or restarts disappear when that is noticed; if it was not
-%%% lost after all, they are back after ten heartbeats, or its next change. When the
-%%% runtime of the own node restarts, the scope ends with `{shutdown, runtime_restarted}' and its
-%%% supervisor starts it again, without members.
+%%% lost. Members of a node disappear when its scope ends, and when it is noticed that the node is
+%%% lost or restarts; if it was not lost after all, they are back after ten heartbeats, or its next
+%%% change. When the runtime of the own node restarts, the scope ends with `{shutdown,
+%%% runtime_restarted}' and its supervisor starts it again, without members.
 -module(partisan_pg).
--behaviour(gen_server).
 
--compile({no_auto_import, [monitor/2]}).
+-compile({no_auto_import, [monitor/2, demonitor/1, demonitor/2]}).
 
 -export([start/1]).
 -export([start_link/1]).
@@ -31,43 +32,33 @@
 -export([monitor_scope/1]).
 -export([monitor/2]).
 -export([demonitor/2]).
-%% gen_server.
--export([init/1]).
--export([handle_call/3]).
--export([handle_cast/2]).
--export([handle_info/2]).
+%% Of the default scope.
+-export([start_link/0]).
+-export([join/2]).
+-export([leave/2]).
+-export([get_members/1]).
+-export([get_local_members/1]).
+-export([which_groups/0]).
+-export([monitor_scope/0]).
+-export([monitor/1]).
+-export([demonitor/1]).
 
-%% What `demonitor/2' returns for what is no monitor of a scope: as the `pg' of the release.
--if(?OTP_RELEASE >= 29).
--define(NOT_MONITORED, ok).
--else.
--define(NOT_MONITORED, false).
--endif.
+%% The default scope.
+-define(SCOPE, ?MODULE).
 
 -type scope() :: atom().
 -type group() :: partisan_groups:group().
 -export_type([scope/0, group/0]).
 
--record(state, {
-    scope :: scope(),
-    groups :: partisan_groups:t(),
-    % The processes of this node with their groups, one for each time that they have joined. Of
-    % one that has ended, no reference could be made.
-    joined = #{} :: #{pid() => {Monitor :: reference(), partisan_ref:t(), [group()]}},
-    % Who is notified of changes, and of which.
-    watchers = #{} :: #{reference() => {pid(), all | {group, group()}}},
-    watched = [] :: [partisan_peer:name()]
-}).
-
 %% @doc Starts a scope.
 -spec start(scope()) -> {ok, pid()} | {error, term()}.
 start(Scope) ->
-    gen_server:start({local, Scope}, ?MODULE, Scope, []).
+    gen_server:start({local, Scope}, partisan_pg_server, Scope, []).
 
 %% @doc Starts a scope, linked to the caller.
 -spec start_link(scope()) -> {ok, pid()} | {error, term()}.
 start_link(Scope) ->
-    gen_server:start_link({local, Scope}, ?MODULE, Scope, []).
+    gen_server:start_link({local, Scope}, partisan_pg_server, Scope, []).
 
 %% @doc Adds processes of this node to a group; a process may be in it several times. Fails with
 %% `{nolocal, Member}' for one of another node.
@@ -86,20 +77,30 @@ leave(Scope, Group, Pids) ->
     ok = are_local(Pids),
     gen_server:call(Scope, {leave, Group, Pids}, infinity).
 
-%% @doc The members of a group on all nodes.
+%% @doc The members of a group on all nodes; none if the scope does not run on this node.
 -spec get_members(scope(), group()) -> [partisan_ref:t()].
 get_members(Scope, Group) ->
-    gen_server:call(Scope, {members, Group}, infinity).
+    case known(Scope, {members, Group}) of
+        {ok, Members} -> Members;
+        error -> []
+    end.
 
-%% @doc The members of a group on this node.
+%% @doc The members of a group on this node; none if the scope does not run on it.
 -spec get_local_members(scope(), group()) -> [pid()].
 get_local_members(Scope, Group) ->
-    gen_server:call(Scope, {local_members, Group}, infinity).
+    case known(Scope, {local_members, Group}) of
+        {ok, Pids} -> Pids;
+        error -> []
+    end.
 
-%% @doc The groups with members.
+%% @doc The groups with members. Fails with `badarg', as in `pg', if the scope does not run on this
+%% node.
 -spec which_groups(scope()) -> [group()].
 which_groups(Scope) ->
-    gen_server:call(Scope, which_groups, infinity).
+    case known(Scope, which_groups) of
+        {ok, Groups} -> Groups;
+        error -> error(badarg)
+    end.
 
 %% @doc Notifies the caller of changes by `{Reference, join | leave, Group, Members}'; returns the
 %% reference and the present groups.
@@ -120,158 +121,68 @@ demonitor(Scope, Reference) ->
     ok = flush(Reference),
     Ended.
 
-%% gen_server.
+%% Of the default scope.
 
-%% @private
--spec init(scope()) -> {ok, #state{}}.
-init(Scope) ->
-    Count = partisan_replication:new_count(),
-    Groups = partisan_groups:new(partisan:node(), partisan:incarnation(), Count),
-    State = #state{scope = Scope, groups = Groups},
-    _ = erlang:monitor(process, partisan_remote),
-    ok = partisan_replication:compare_later(),
-    ok = partisan_replication:compare(server(State), Groups),
-    {ok, State}.
+%% @equiv start_link(partisan_pg)
+-spec start_link() -> {ok, pid()} | {error, term()}.
+start_link() ->
+    start_link(?SCOPE).
 
-%% @private
--spec handle_call(term(), gen_server:from(), #state{}) -> {reply, term(), #state{}}.
-handle_call({join, Group, Pids}, _From, #state{groups = Groups, joined = Joined0} = State) ->
-    Joined = lists:foldl(fun(Pid, J) -> add(Pid, Group, J) end, Joined0, Pids),
-    Changed = partisan_groups:join(Group, references(Pids, Joined), Groups),
-    {reply, ok, own(Changed, State#state{joined = Joined})};
-handle_call({leave, Group, Pids}, _From, State) ->
-    case left(Group, Pids, State) of
-        State -> {reply, not_joined, State};
-        Left -> {reply, ok, Left}
-    end;
-handle_call({members, Group}, _From, #state{groups = Groups} = State) ->
-    {reply, partisan_groups:members(Group, Groups), State};
-handle_call({local_members, Group}, _From, #state{joined = Joined} = State) ->
-    {reply, [P || {P, {_, _, Theirs}} <- maps:to_list(Joined), G <- Theirs, G =:= Group], State};
-handle_call(which_groups, _From, #state{groups = Groups} = State) ->
-    {reply, partisan_groups:groups(Groups), State};
-handle_call({monitor, Pid}, _From, #state{groups = Groups} = State) ->
-    Present = [{G, partisan_groups:members(G, Groups)} || G <- partisan_groups:groups(Groups)],
-    watched(Pid, all, maps:from_list(Present), State);
-handle_call({monitor, Pid, Group}, _From, #state{groups = Groups} = State) ->
-    watched(Pid, {group, Group}, partisan_groups:members(Group, Groups), State);
-handle_call({demonitor, Reference}, _From, #state{watchers = Watchers} = State) ->
-    case is_map_key(Reference, Watchers) of
-        true ->
-            true = erlang:demonitor(Reference, [flush]),
-            {reply, ok, State#state{watchers = maps:remove(Reference, Watchers)}};
-        false ->
-            {reply, ?NOT_MONITORED, State}
-    end;
-handle_call(Unknown, _From, State) ->
-    {reply, partisan_stray:call(Unknown), State}.
+%% @equiv join(partisan_pg, Group, Pids)
+-spec join(group(), pid() | [pid()]) -> ok.
+join(Group, Pids) ->
+    join(?SCOPE, Group, Pids).
 
-%% @private
--spec handle_cast(term(), #state{}) -> {noreply, #state{}}.
-handle_cast(Unknown, State) ->
-    ok = partisan_stray:cast(Unknown),
-    {noreply, State}.
+%% @equiv leave(partisan_pg, Group, Pids)
+-spec leave(group(), pid() | [pid()]) -> ok | not_joined.
+leave(Group, Pids) ->
+    leave(?SCOPE, Group, Pids).
 
-%% @private
--spec handle_info(term(), #state{}) -> {noreply, #state{}} | {stop, term(), #state{}}.
-handle_info(Message, #state{groups = Groups} = State) when
-    is_tuple(Message), element(1, Message) =:= ?MODULE
-->
-    case partisan_replication:received(server(State), Message, Groups) of
-        {ok, Changed} -> {noreply, changed(Changed, State)};
-        error -> {noreply, State}
-    end;
-handle_info(compare, #state{groups = Groups} = State) ->
-    ok = partisan_replication:compare_later(),
-    ok = partisan_replication:compare(server(State), Groups),
-    {noreply, State#state{groups = partisan_replica:round(Groups)}};
-handle_info({nodedown, Node}, #state{groups = Groups, watched = Watched} = State) ->
-    Forgotten = State#state{watched = lists:delete(Node, Watched)},
-    {noreply, changed(partisan_replica:lost(Node, Groups), Forgotten)};
-handle_info({'DOWN', _, process, {partisan_remote, _}, _}, State) ->
-    % The runtime becomes another incarnation, for which no reference here is valid.
-    {stop, {shutdown, runtime_restarted}, State};
-handle_info({'DOWN', Reference, process, Pid, _}, #state{watchers = Watchers} = State) ->
-    case is_map_key(Reference, Watchers) of
-        true -> {noreply, State#state{watchers = maps:remove(Reference, Watchers)}};
-        false -> {noreply, ended(Pid, State)}
-    end;
-handle_info(Unknown, State) ->
-    ok = partisan_stray:message(Unknown),
-    {noreply, State}.
+%% @equiv get_members(partisan_pg, Group)
+-spec get_members(group()) -> [partisan_ref:t()].
+get_members(Group) ->
+    get_members(?SCOPE, Group).
+
+%% @equiv get_local_members(partisan_pg, Group)
+-spec get_local_members(group()) -> [pid()].
+get_local_members(Group) ->
+    get_local_members(?SCOPE, Group).
+
+%% @equiv which_groups(partisan_pg)
+-spec which_groups() -> [group()].
+which_groups() ->
+    which_groups(?SCOPE).
+
+%% @equiv monitor_scope(partisan_pg)
+-spec monitor_scope() -> {reference(), #{group() => [partisan_ref:t()]}}.
+monitor_scope() ->
+    monitor_scope(?SCOPE).
+
+%% @equiv monitor(partisan_pg, Group)
+-spec monitor(group()) -> {reference(), [partisan_ref:t()]}.
+monitor(Group) ->
+    monitor(?SCOPE, Group).
+
+%% @equiv demonitor(partisan_pg, Reference)
+-spec demonitor(reference()) -> ok | false.
+demonitor(Reference) ->
+    demonitor(?SCOPE, Reference).
 
 %% Internals.
 
-references(Pids, Joined) -> [element(2, maps:get(Pid, Joined)) || Pid <- Pids].
-
-groups_of(Pid, Joined) -> element(3, maps:get(Pid, Joined, {none, none, []})).
-
-add(Pid, Group, Joined) ->
-    case Joined of
-        #{Pid := {Monitor, Reference, Groups}} ->
-            Joined#{Pid := {Monitor, Reference, [Group | Groups]}};
-        #{} ->
-            Joined#{Pid => {erlang:monitor(process, Pid), partisan:ref(Pid), [Group]}}
+known(Scope, Request) ->
+    try
+        {ok, gen_server:call(Scope, Request, infinity)}
+    catch
+        % It does not run, or has ended meanwhile.
+        exit:{_, {gen_server, call, _}} -> error
     end.
-
-left(Group, Pids, #state{groups = Groups, joined = Joined0} = State) ->
-    case lists:foldl(fun(Pid, Acc) -> remove(Pid, Group, Acc) end, {[], Joined0}, Pids) of
-        {[], _} ->
-            State;
-        {Left, Joined} ->
-            own(partisan_groups:leave(Group, Left, Groups), State#state{joined = Joined})
-    end.
-
-remove(Pid, Group, {Left, Joined} = Unchanged) ->
-    Theirs = groups_of(Pid, Joined),
-    case lists:delete(Group, Theirs) of
-        Theirs ->
-            Unchanged;
-        Others ->
-            #{Pid := {Monitor, Reference, _}} = Joined,
-            {[Reference | Left], kept(Pid, {Monitor, Reference, Others}, Joined)}
-    end.
-
-kept(Pid, {Monitor, _, []}, Joined) ->
-    true = erlang:demonitor(Monitor, [flush]),
-    maps:remove(Pid, Joined);
-kept(Pid, Own, Joined) ->
-    Joined#{Pid := Own}.
 
 are_local(Pids) when is_list(Pids) ->
     _ = [error({nolocal, Pid}) || Pid <- Pids, not is_pid(Pid)],
     ok;
 are_local(Reference) when is_tuple(Reference) ->
     error({nolocal, Reference}).
-
-ended(Pid, #state{joined = Joined} = State) ->
-    lists:foldl(fun(Group, S) -> left(Group, [Pid], S) end, State, groups_of(Pid, Joined)).
-
-%% This node's own groups have changed.
-own(Groups, State) ->
-    ok = partisan_replication:broadcast(
-        server(State), partisan_replica:announcement(Groups)
-    ),
-    changed(Groups, State).
-
-changed(Groups, #state{groups = Before, watchers = Watchers, watched = Watched} = State) ->
-    Changes = partisan_groups:changes(Before, Groups),
-    _ = [
-        Pid ! {Reference, What, Group, Members}
-     || {Reference, {Pid, Of}} <- maps:to_list(Watchers),
-        {What, Group, Members} <- Changes,
-        Of =:= all orelse Of =:= {group, Group}
-    ],
-    New = partisan_groups:nodes(Groups) -- Watched,
-    _ = [true = partisan:monitor_node(Node) || Node <- New],
-    State#state{groups = Groups, watched = New ++ Watched}.
-
-watched(Pid, Of, Present, #state{watchers = Watchers} = State) ->
-    Reference = erlang:monitor(process, Pid),
-    {reply, {Reference, Present}, State#state{watchers = Watchers#{Reference => {Pid, Of}}}}.
-
-server(#state{scope = Scope}) ->
-    {?MODULE, Scope}.
 
 flush(Reference) ->
     receive
