@@ -13,10 +13,19 @@ init(System) ->
 
 handle_call({echo, Term}, _From, System) ->
     {reply, Term, System};
-handle_call({member, Group}, _From, System) ->
+handle_call({member, Scope, Group}, _From, System) ->
     {ok, Pid} = start(process, name()),
-    ok = (System:pg()):join(comparison, Group, Pid),
+    ok = (System:pg()):join(Scope, Group, Pid),
     {reply, System:reference(Pid), System};
+handle_call({scope, start, Scope}, _From, System) ->
+    {ok, _} = (System:pg()):start(Scope),
+    {reply, ok, System};
+handle_call({scope, stop, Scope}, _From, System) ->
+    {reply, gen_server:stop(Scope), System};
+handle_call({scope, kill, Scope}, _From, System) ->
+    Monitor = monitor(process, Scope),
+    true = exit(whereis(Scope), kill),
+    receive {'DOWN', Monitor, process, _, _} -> {reply, ok, System} end;
 handle_call({named, Kind, Name}, _From, System) ->
     {ok, Pid} = start(Kind, name()),
     yes = (System:global()):register_name(Name, Pid),

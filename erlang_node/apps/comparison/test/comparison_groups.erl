@@ -8,7 +8,7 @@
 -define(SCOPE, comparison).
 
 cases() ->
-    own() ++ monitors() ++ others() ++ losses().
+    own() ++ absent() ++ default() ++ monitors() ++ others() ++ scopes() ++ losses().
 
 own() ->
     [
@@ -106,6 +106,36 @@ own() ->
             end}
         ].
 
+absent() ->
+    [
+        {"pg:get_members/2", "of a scope that does not exist", error, fun(S) ->
+            (S:pg()):get_members(absent, group)
+        end},
+        {"pg:get_local_members/2", "of a scope that does not exist", error, fun(S) ->
+            (S:pg()):get_local_members(absent, group)
+        end},
+        {"pg:which_groups/1", "of a scope that does not exist", error, fun(S) ->
+            (S:pg()):which_groups(absent)
+        end}
+    ].
+
+%% One after the other, since there is one default scope.
+default() ->
+    [
+        {"pg:start_link/0", "the default scope", ok, fun(S) ->
+            Pg = S:pg(),
+            {ok, Scope} = Pg:start_link(),
+            {Monitor, Present} = Pg:monitor_scope(),
+            Joined = Pg:join(group, self()),
+            Members = {Pg:get_members(group), Pg:get_local_members(group) =:= [self()]},
+            Notice = receive {Monitor, What, group, Who} -> {What, Who} end,
+            Ended = Pg:demonitor(Monitor),
+            Left = {Pg:which_groups(), Pg:leave(group, self()), Pg:get_members(group)},
+            ok = gen_server:stop(Scope),
+            [Present, Joined, Members, Notice, Ended, Left]
+        end}
+    ].
+
 %% Each in a scope of its own: that of OTP 25 fails when the monitor of a group ends.
 monitors() ->
     [
@@ -149,7 +179,7 @@ others() ->
     [
         {"pg:get_members/2", "a member on another node gets a message", ok, fun(S) ->
             Group = group(),
-            _ = S:call({fixture, b()}, {member, Group}, 60000),
+            _ = S:call({fixture, b()}, {member, ?SCOPE, Group}, 60000),
             [Member] = members(S, Group, 1),
             _ = S:send(Member, hello),
             _ = S:send(Member, {seen, S:own(), tag}),
@@ -157,34 +187,58 @@ others() ->
         end},
         {"pg:get_members/2", "members on two nodes", ok, fun(S) ->
             Group = group(),
-            _ = [S:call({fixture, Node}, {member, Group}, 60000) || Node <- [b(), c()]],
+            _ = [S:call({fixture, Node}, {member, ?SCOPE, Group}, 60000) || Node <- [b(), c()]],
             members(S, Group, 2)
         end},
         {"pg:get_local_members/2", "a member on another node is not local", ok, fun(S) ->
             Group = group(),
-            _ = S:call({fixture, b()}, {member, Group}, 60000),
+            _ = S:call({fixture, b()}, {member, ?SCOPE, Group}, 60000),
             _ = members(S, Group, 1),
             (S:pg()):get_local_members(?SCOPE, Group)
         end},
         {"pg:get_members/2", "a member on another node ends", error, fun(S) ->
             Group = group(),
-            Member = S:call({fixture, b()}, {member, Group}, 60000),
+            Member = S:call({fixture, b()}, {member, ?SCOPE, Group}, 60000),
             _ = members(S, Group, 1),
             _ = S:send(Member, {stop, oops}),
             members(S, Group, 0)
         end},
         {"pg:leave/3", "of a member on another node", error, fun(S) ->
             Group = group(),
-            Member = S:call({fixture, b()}, {member, Group}, 60000),
+            Member = S:call({fixture, b()}, {member, ?SCOPE, Group}, 60000),
             (S:pg()):leave(?SCOPE, Group, Member)
         end}
+    ].
+
+%% The scope ends on a node that does not.
+scopes() ->
+    [
+        {"pg:get_members/2", Title, error, fun(S) ->
+            Others = [b(), c()],
+            {ok, _} = (S:pg()):start(Scope),
+            [ok = S:call({fixture, Node}, {scope, start, Scope}, 60000) || Node <- Others],
+            _ = S:call({fixture, b()}, {member, Scope, group}, 60000),
+            [_] = members(S, Scope, group, 1),
+            ok = S:call({fixture, b()}, {scope, End, Scope}, 60000),
+            Ended = members(S, Scope, group, 0),
+            ok = S:call({fixture, b()}, {scope, start, Scope}, 60000),
+            Member = S:call({fixture, b()}, {member, Scope, group}, 60000),
+            [Known] = members(S, Scope, group, 1),
+            [ok = S:call({fixture, Node}, {scope, stop, Scope}, 60000) || Node <- Others],
+            ok = gen_server:stop(Scope),
+            {Ended, Known =:= Member}
+        end}
+     || {Title, End, Scope} <- [
+            {"the scope of another node stops, and starts again", stop, comparison_stopped},
+            {"the scope of another node is killed, and starts again", kill, comparison_killed}
+        ]
     ].
 
 losses() ->
     [
         {"pg:get_members/2", "the node of a member is killed", loss, fun(S, Node, Ready) ->
             Group = group(),
-            _ = S:call({fixture, Node}, {member, Group}, 60000),
+            _ = S:call({fixture, Node}, {member, ?SCOPE, Group}, 60000),
             _ = members(S, Group, 1),
             Ready(),
             members(S, Group, 0)
@@ -197,7 +251,10 @@ group() ->
 
 %% The members of a group once there are so many.
 members(S, Group, Count) ->
-    case (S:pg()):get_members(?SCOPE, Group) of
+    members(S, ?SCOPE, Group, Count).
+
+members(S, Scope, Group, Count) ->
+    case (S:pg()):get_members(Scope, Group) of
         Members when length(Members) =:= Count -> Members;
-        _ -> receive after 20 -> members(S, Group, Count) end
+        _ -> receive after 20 -> members(S, Scope, Group, Count) end
     end.

@@ -8,6 +8,7 @@
 
 %% On the nodes.
 -export([start_member/2, watch/1, notices/0, monitor_group/1]).
+-export([end_scope/2, restart_scope/2, forge_down/2, default_scope/0]).
 
 %% Changes of three replicas with messages lost, repeated and out of order; then every one hears of
 %% every other.
@@ -86,14 +87,69 @@ nodes_test_() ->
         overlay => {client_server, #{servers => [<<"node-1">>]}}, heartbeat_interval => 2000
     },
     {setup, fun() -> partisan_test_cluster:start(3, Star) end, fun partisan_test_cluster:stop/1,
-        fun(Nodes) -> {"three nodes", {timeout, 600, fun() -> groups(Nodes) end}} end}.
+        fun(Nodes) ->
+            [
+                {Title, {timeout, 600, fun() -> Test(Nodes) end}}
+             || {Title, Test} <- [
+                    {"scopes that end", fun scopes/1},
+                    {"an end that is older than what is known", fun late/1},
+                    {"the default scope", fun default/1},
+                    {"three nodes, of which one is lost", fun groups/1}
+                ]
+            ]
+        end}.
+
+%% On a node that does not end.
+scopes([Server, A, B] = Nodes) ->
+    ok = await(fun() -> lists:all(fun(N) -> call(N, partisan, joined, []) end, Nodes) end),
+    ?assertEqual([], call(A, partisan_pg, get_members, [ending, group])),
+    ?assertEqual([], call(A, partisan_pg, get_local_members, [ending, group])),
+    ?assertError(badarg, call(A, partisan_pg, which_groups, [ending])),
+    [{ok, _} = call(N, partisan_pg, start, [ending]) || N <- Nodes],
+    Others = fun() -> [call(N, partisan_pg, get_members, [ending, group]) || N <- [Server, A]] end,
+    [
+        begin
+            Member = call(B, ?MODULE, start_member, [ending, Reason]),
+            ok = await(fun() -> Others() =:= [[Member], [Member]] end),
+            ok = call(B, ?MODULE, end_scope, [ending, Reason]),
+            ok = await(fun() -> Others() =:= [[], []] end),
+            {ok, _} = call(B, partisan_pg, start, [ending])
+        end
+     || Reason <- [normal, kill]
+    ],
+    % One that is started again at once.
+    Before = call(B, ?MODULE, start_member, [ending, before]),
+    ok = await(fun() -> Others() =:= [[Before], [Before]] end),
+    After = call(B, ?MODULE, restart_scope, [ending, 'after']),
+    ok = await(fun() -> Others() =:= [[After], [After]] end),
+    ok = call(B, ?MODULE, end_scope, [ending, kill]),
+    ok = await(fun() -> Others() =:= [[], []] end).
+
+%% As if the scope of another node had been started again before its end is noticed.
+late([_, A, B] = Nodes) ->
+    [{ok, _} = call(N, partisan_pg, start, [late]) || N <- Nodes],
+    Members = fun() -> length(call(A, partisan_pg, get_members, [late, group])) end,
+    _ = call(B, ?MODULE, start_member, [late, late_1]),
+    ok = await(fun() -> Members() =:= 1 end),
+    _ = call(B, ?MODULE, start_member, [late, late_2]),
+    ok = await(fun() -> Members() =:= 2 end),
+    ?assertEqual(2, length(call(A, ?MODULE, forge_down, [late, partisan_test_cluster:name(B)]))),
+    % Another monitor has begun.
+    ok = call(B, ?MODULE, end_scope, [late, kill]),
+    ok = await(fun() -> Members() =:= 0 end).
+
+default([_, A, _]) ->
+    Joined = {join, group, 1},
+    ?assertEqual(
+        [#{}, [], ok, [pid], true, [group], [Joined, Joined], ok, ok, []],
+        call(A, ?MODULE, default_scope, [])
+    ).
 
 groups([_, A, B] = Nodes) ->
-    ok = await(fun() -> lists:all(fun(N) -> call(N, partisan, joined, []) end, Nodes) end),
     [{ok, _} = call(N, partisan_pg, start, [scope]) || N <- Nodes],
     ok = call(A, ?MODULE, watch, [scope]),
-    ok = call(B, ?MODULE, start_member, [scope, one]),
-    ok = call(B, ?MODULE, start_member, [scope, two]),
+    _ = call(B, ?MODULE, start_member, [scope, one]),
+    _ = call(B, ?MODULE, start_member, [scope, two]),
     ok = await(fun() -> length(members(A)) =:= 2 end),
     ?assertEqual([group], call(A, partisan_pg, which_groups, [scope])),
     ?assertEqual([], call(A, partisan_pg, get_local_members, [scope, group])),
@@ -118,7 +174,47 @@ members(Node) ->
 start_member(Scope, Name) ->
     Pid = spawn(fun() -> receive stop -> ok end end),
     true = register(Name, Pid),
-    partisan_pg:join(Scope, group, Pid).
+    ok = partisan_pg:join(Scope, group, Pid),
+    partisan:ref(Pid).
+
+end_scope(Scope, normal) ->
+    gen_server:stop(Scope);
+end_scope(Scope, kill) ->
+    Monitor = monitor(process, Scope),
+    true = exit(whereis(Scope), kill),
+    receive {'DOWN', Monitor, process, _, killed} -> ok end.
+
+restart_scope(Scope, Name) ->
+    ok = end_scope(Scope, kill),
+    {ok, _} = partisan_pg:start(Scope),
+    start_member(Scope, Name).
+
+%% The end of a scope's monitor of another node's, and the members after it.
+forge_down(Scope, Node) ->
+    #{Node := {Monitor, _}} = element(6, sys:get_state(Scope)),
+    Scope ! {'DOWN', Monitor, process, {Scope, Node}, killed},
+    Members = partisan_pg:get_members(Scope, group),
+    #{Node := {Another, _}} = element(6, sys:get_state(Scope)),
+    true = Another =/= Monitor,
+    Members.
+
+%% The functions without a scope.
+default_scope() ->
+    {ok, _} = partisan_pg:start_link(),
+    {OfScope, Groups} = partisan_pg:monitor_scope(),
+    {OfGroup, Present} = partisan_pg:monitor(group),
+    Joined = partisan_pg:join(group, self()),
+    Members = [pid || Member <- partisan_pg:get_members(group), Member =:= partisan:self()],
+    IsLocal = partisan_pg:get_local_members(group) =:= [self()],
+    Which = partisan_pg:which_groups(),
+    Notices = [
+        receive {Reference, What, Group, Pids} -> {What, Group, length(Pids)} end
+     || Reference <- [OfScope, OfGroup]
+    ],
+    [ok, ok] = [partisan_pg:demonitor(Reference) || Reference <- [OfScope, OfGroup]],
+    Left = partisan_pg:leave(group, self()),
+    Rest = partisan_pg:get_members(group),
+    [Groups, Present, Joined, Members, IsLocal, Which, Notices, ok, Left, Rest].
 
 %% Starts a process that keeps the notices of a scope.
 watch(Scope) ->

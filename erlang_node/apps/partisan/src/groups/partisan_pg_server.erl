@@ -5,7 +5,8 @@
 %%% is killed, the others monitor it while it has members. But what is known of a node may be newer
 %%% than the process that has ended: a scope that was started again announces itself on another way.
 %%% So a monitor's `DOWN' removes the members only if nothing newer has become known since the
-%%% monitor began; otherwise another monitor begins.
+%%% monitor began; otherwise another monitor begins. A scope that the other node does not offer
+%%% ({@link partisan_reach}) counts as ended.
 %%%
 %%% ```
 %%% a                              b
