@@ -108,7 +108,6 @@ shown() ->
         {invalid, any, "which is no target"},
         {invalid, ["erlang:send/3"], "options that are an atom"},
         {invalid, ["gen_server:call/3"], "with the timeout"},
-        {invalid, ["erpc:call/5"], "a timeout that is none"},
         {allowed, ["rpc:call/4"], "a function of OTP that is not allowed"},
         {allowed, ["rpc:call/5"], "of a module that does not exist"},
         {invalid, ["erlang:demonitor/1"], "of no reference"},

@@ -8,7 +8,8 @@
 -define(F, comparison_functions).
 
 cases() ->
-    rpc() ++ rpc_many() ++ erpc() ++ erpc_many() ++ requests() ++ servers() ++ losses().
+    rpc() ++ rpc_many() ++ erpc() ++ erpc_many() ++ requests() ++ invalid() ++ servers() ++
+        losses().
 
 rpc() ->
     [
@@ -169,6 +170,133 @@ requests() ->
                 Erpc:check_response(another, Erpc:send_request(b(), ?F, wait, []))
             end}
         ].
+
+%% Arguments of a wrong type.
+invalid() ->
+    [
+        {"erpc:" ++ Call, Title, error, fun(S) -> Run(S:erpc(), b()) end}
+     || {Call, Title, Run} <- invalid_calls() ++ invalid_requests()
+    ] ++
+        [
+            {"rpc:" ++ Call, Title, error, fun(S) -> Run(S:rpc(), b()) end}
+         || {Call, Title, Run} <- invalid_rpc()
+        ].
+
+invalid_calls() ->
+    [
+        {"call/5", "a node of a wrong type", fun(Erpc, _) ->
+            Erpc:call(42, ?F, value, [hello], 60000)
+        end},
+        {"call/5", "a function that is no atom", fun(Erpc, Node) ->
+            Erpc:call(Node, ?F, "value", [hello], 60000)
+        end},
+        {"call/5", "a negative timeout", fun(Erpc, Node) ->
+            Erpc:call(Node, ?F, value, [hello], -1)
+        end},
+        {"call/5", "a timeout that is too long", fun(Erpc, Node) ->
+            Erpc:call(Node, ?F, value, [hello], 16#100000000)
+        end},
+        {"call/5", "a point of time that is too late", fun(Erpc, Node) ->
+            Late = erlang:monotonic_time(millisecond) + 16#200000000,
+            Erpc:call(Node, ?F, value, [hello], {abs, Late})
+        end},
+        {"call/5", "a point of time that is none", fun(Erpc, Node) ->
+            Erpc:call(Node, ?F, value, [hello], {abs, soon})
+        end},
+        {"call/3", "a function with an argument", fun(Erpc, Node) ->
+            Erpc:call(Node, fun(X) -> X end, 60000)
+        end},
+        {"call/2", "what is no function", fun(Erpc, Node) -> Erpc:call(Node, function) end},
+        {"cast/4", "to a node of a wrong type", fun(Erpc, _) ->
+            Erpc:cast(42, ?F, value, [hello])
+        end},
+        {"multicall/5", "nodes that are no list", fun(Erpc, Node) ->
+            Erpc:multicall(Node, ?F, value, [hello], 60000)
+        end},
+        {"multicall/5", "an improper list of nodes", fun(Erpc, Node) ->
+            Erpc:multicall([Node | Node], ?F, value, [hello], 60000)
+        end},
+        {"multicall/5", "a node, and one of a wrong type", fun(Erpc, Node) ->
+            Erpc:multicall([Node, 42], ?F, value, [hello], 60000)
+        end},
+        {"multicall/5", "arguments that are no list", fun(Erpc, Node) ->
+            Erpc:multicall([Node], ?F, value, hello, 60000)
+        end},
+        {"multicall/5", "no nodes, and a timeout that is none", fun(Erpc, _) ->
+            Erpc:multicall([], ?F, value, [hello], never)
+        end},
+        {"multicast/4", "nodes that are no list", fun(Erpc, Node) ->
+            Erpc:multicast(Node, ?F, value, [hello])
+        end},
+        {"multicast/4", "a node of a wrong type", fun(Erpc, _) ->
+            Erpc:multicast([42], ?F, value, [hello])
+        end}
+    ].
+
+invalid_requests() ->
+    [
+        {"send_request/4", "to a node of a wrong type", fun(Erpc, _) ->
+            Erpc:send_request(42, ?F, value, [hello])
+        end},
+        {"send_request/2", "what is no function", fun(Erpc, Node) ->
+            Erpc:send_request(Node, function)
+        end},
+        {"send_request/6", "a collection that is none", fun(Erpc, Node) ->
+            Erpc:send_request(Node, ?F, value, [hello], label, collection)
+        end},
+        {"receive_response/2", "a timeout that is none", fun(Erpc, Node) ->
+            Erpc:receive_response(Erpc:send_request(Node, ?F, wait, []), never)
+        end},
+        {"receive_response/2", "a request that is none", fun(Erpc, _) ->
+            Erpc:receive_response(request, 60000)
+        end},
+        {"wait_response/2", "a timeout that is none", fun(Erpc, Node) ->
+            Erpc:wait_response(Erpc:send_request(Node, ?F, wait, []), never)
+        end},
+        {"check_response/2", "a request that is none", fun(Erpc, _) ->
+            Erpc:check_response(another, request)
+        end},
+        {"receive_response/3", "no requests, and a timeout that is none", fun(Erpc, _) ->
+            Erpc:receive_response(Erpc:reqids_new(), never, true)
+        end},
+        {"wait_response/3", "no requests, and a timeout that is none", fun(Erpc, _) ->
+            Erpc:wait_response(Erpc:reqids_new(), never, true)
+        end},
+        {"check_response/3", "a collection that is none", fun(Erpc, _) ->
+            Erpc:check_response(another, collection, true)
+        end},
+        {"reqids_size/1", "of a collection that is none", fun(Erpc, _) ->
+            Erpc:reqids_size(collection)
+        end},
+        {"reqids_add/3", "a request that is none", fun(Erpc, _) ->
+            Erpc:reqids_add(request, label, Erpc:reqids_new())
+        end}
+    ].
+
+invalid_rpc() ->
+    [
+        {"call/5", "a node of a wrong type", fun(Rpc, _) ->
+            Rpc:call(42, ?F, value, [hello], 60000)
+        end},
+        {"call/5", "a module that is no atom", fun(Rpc, Node) ->
+            Rpc:call(Node, "lists", value, [hello], 60000)
+        end},
+        {"call/5", "a timeout that is none", fun(Rpc, Node) ->
+            Rpc:call(Node, ?F, value, [hello], never)
+        end},
+        {"cast/4", "to a node of a wrong type", fun(Rpc, _) ->
+            Rpc:cast(42, ?F, value, [hello])
+        end},
+        {"async_call/4", "arguments that are no list", fun(Rpc, Node) ->
+            Rpc:async_call(Node, ?F, value, hello)
+        end},
+        {"multicall/5", "nodes that are no list", fun(Rpc, Node) ->
+            Rpc:multicall(Node, ?F, value, [hello], 60000)
+        end},
+        {"multicall/5", "a timeout that is none", fun(Rpc, Node) ->
+            Rpc:multicall([Node], ?F, value, [hello], never)
+        end}
+    ].
 
 %% Servers of one name on many nodes.
 servers() ->

@@ -49,6 +49,70 @@ star_test_() ->
         ]
     end}.
 
+%% A client knows both servers, and has a connection to one of them.
+members_test_() ->
+    {setup, fun two_servers/0, fun partisan_test_cluster:stop/1, fun(Nodes) ->
+        {"all members by default", {timeout, 600, fun() -> members(Nodes) end}}
+    end}.
+
+%% Nothing is sent: the runtime is not started.
+invalid_test_() ->
+    Node = <<"a">>,
+    Sum = [lists, sum, [[1]]],
+    Late = erlang:monotonic_time(millisecond) + 16#200000000,
+    Times = [never, -1, 1.0, 16#100000000, {abs, Late}, {abs, soon}],
+    Request = {lists, {self(), make_ref()}},
+    None = partisan_erpc:reqids_new(),
+    Works = [["lists", sum, []], [lists, "sum", []], [lists, sum, none], [fun(X) -> X end]],
+    Erpc =
+        [{call, [Node | Sum] ++ [Time]} || Time <- Times] ++
+            [{multicall, [[] | Sum] ++ [Time]} || Time <- Times] ++
+            [{Wait, [Request, Time]} || Wait <- [receive_response, wait_response], Time <- Times] ++
+            [{Wait, [None, T, true]} || Wait <- [receive_response, wait_response], T <- Times] ++
+            [{Function, [42 | Sum]} || Function <- [call, cast, send_request]] ++
+            [
+                {Function, [Nodes | Sum]}
+             || Function <- [multicall, multicast], Nodes <- [Node, [Node | Node], [Node, 42]]
+            ] ++
+            [{Function, [Node | W]} || Function <- [call, cast, send_request], W <- Works] ++
+            [
+                {send_request, [Node, fun() -> ok end, label, none]},
+                {send_request, [Node | Sum] ++ [label, none]},
+                {receive_response, [none]},
+                {receive_response, [none, 0, true]},
+                {receive_response, [None, 0, none]},
+                {wait_response, [none]},
+                {check_response, [message, none]},
+                {check_response, [message, none, true]},
+                {check_response, [message, None, none]},
+                {reqids_size, [none]},
+                {reqids_to_list, [none]},
+                {reqids_add, [none, label, None]},
+                {reqids_add, [Request, label, none]}
+            ],
+    Rpc =
+        [{call, [Node | Sum] ++ [Time]} || Time <- Times] ++
+            [{multicall, [[Node] | Sum] ++ [Time]} || Time <- Times] ++
+            [{Function, [42 | Sum]} || Function <- [call, block_call, cast, async_call]] ++
+            [{Function, [[42] | Sum]} || Function <- [multicall, eval_everywhere]],
+    [
+        {lists:flatten(io_lib:format("~p:~p ~0p", [Module, Function, Arguments])),
+            ?_assertError(Reason, apply(Module, Function, Arguments))}
+     || {Module, Reason, Calls} <- [
+            {partisan_erpc, {erpc, badarg}, Erpc}, {partisan_rpc, badarg, Rpc}
+        ],
+        {Function, Arguments} <- Calls
+    ].
+
+milliseconds_test() ->
+    Now = erlang:monotonic_time(millisecond),
+    [
+        ?assertEqual({ok, Milliseconds}, partisan_arguments:milliseconds(Time))
+     || {Time, Milliseconds} <- [
+            {infinity, infinity}, {0, 0}, {16#FFFFFFFF, 16#FFFFFFFF}, {{abs, Now - 1}, 0}
+        ]
+    ].
+
 refused_test_() ->
     {setup, fun() -> form(2, #{}) end, fun partisan_test_cluster:stop/1, fun(Nodes) ->
         [
@@ -127,6 +191,23 @@ multicall([A, B, C]) ->
     ok = call(A, partisan_erpc, multicast, [[name(B), name(C)], ?MODULE, hold, [multicast]]),
     ok = await(fun() -> is_registered(B, multicast) andalso is_registered(C, multicast) end),
     [true = call(N, erlang, exit, [call(N, erlang, whereis, [multicast]), kill]) || N <- [B, C]].
+
+members([_, _, Client] = Nodes) ->
+    ok = await(fun() ->
+        length(call(Client, partisan, neighbours, [])) =:= 1 andalso
+            length(call(Client, partisan, members, [])) =:= 3
+    end),
+    Names = [name(Node) || Node <- Nodes],
+    Work = [?MODULE, act, [{return, here}]],
+    [
+        begin
+            {Values, []} = call(Client, partisan_rpc, multicall, Work ++ Timeout),
+            ?assertEqual(Names, lists:sort([Name || {Name, here} <- Values]))
+        end
+     || Timeout <- [[], [60000]]
+    ],
+    abcast = call(Client, partisan_rpc, eval_everywhere, [?MODULE, hold, [everywhere]]),
+    ok = await(fun() -> lists:all(fun(Node) -> is_registered(Node, everywhere) end, Nodes) end).
 
 requests([A, B, _]) ->
     Node = name(B),
@@ -427,6 +508,21 @@ form(Count, Settings) ->
             length(call(hd(Nodes), partisan, neighbours, [])) =:= Count - 1
     end),
     Nodes.
+
+two_servers() ->
+    Net = partisan_test_cluster:net(),
+    Plain = [partisan_test_cluster:configuration(Net, I, ?ALLOWED) || I <- [1, 2, 3]],
+    Servers = [
+        partisan_peer:new(Name, Host, Port)
+     || #{name := Name, host := Host, listen_port := Port} <- lists:droplast(Plain)
+    ],
+    Overlay = {client_server, #{servers => [Name || #{name := Name} <- Servers]}},
+    [
+        partisan_test_cluster:start_node(
+            Net, C#{overlay => Overlay, seeds => Servers, heartbeat_interval => 5000}
+        )
+     || C <- Plain
+    ].
 
 outcome_on(Node, Call) ->
     call(Node, ?MODULE, outcome, [Call]).

@@ -10,6 +10,8 @@
 %%% - `error:{erpc, Reason}' for `timeout', `noconnection', `badarg', `system_limit', and for
 %%%   `notsup' if the node runs a version without this.
 %%%
+%%% Arguments of a wrong type fail with `badarg' before anything is sent.
+%%%
 %%% Nodes are named by binaries. Timeouts are in milliseconds, or `{abs, Time}': until that time of
 %%% `erlang:monotonic_time(millisecond)'.
 %%% After a timeout, or when the caller ends, the function is ended too.
@@ -112,33 +114,28 @@ multicall(Nodes, Module, Function, Arguments, Timeout) ->
 %% @doc Executes a fun on several nodes without waiting for it.
 -spec multicast([name()], fun(() -> term())) -> ok.
 multicast(Nodes, Fun) ->
-    ok = checked(Fun),
-    lists:foreach(fun(Node) -> ok = partisan_execution:cast(Node, Fun) end, Nodes).
+    cast_all(Nodes, Fun).
 
 %% @doc Executes a function on several nodes without waiting for it.
 -spec multicast([name()], module(), Function :: atom(), [term()]) -> ok.
 multicast(Nodes, Module, Function, Arguments) ->
-    Work = {Module, Function, Arguments},
-    ok = checked(Work),
-    lists:foreach(fun(Node) -> ok = partisan_execution:cast(Node, Work) end, Nodes).
+    cast_all(Nodes, {Module, Function, Arguments}).
 
 %% @doc Starts to execute a fun, whose result the caller can wait for later.
 -spec send_request(name(), fun(() -> term())) -> request_id().
 send_request(Node, Fun) ->
-    ok = checked(Fun),
-    partisan_execution:start(Node, Fun, infinity).
+    start(Node, Fun).
 
 %% @doc Starts to execute a function, whose result the caller can wait for later; or a fun, as a
 %% request of a collection: `send_request(Node, Fun, Label, Collection)'.
 -spec send_request
     (name(), module(), Function :: atom(), [term()]) -> request_id();
     (name(), fun(() -> term()), Label :: term(), collection()) -> collection().
-send_request(Node, Fun, Label, Collection) when is_function(Fun, 0) ->
-    reqids_add(send_request(Node, Fun), Label, Collection);
+send_request(Node, Fun, Label, Collection) when is_function(Fun) ->
+    ok = valid(is_map(Collection)),
+    reqids_add(start(Node, Fun), Label, Collection);
 send_request(Node, Module, Function, Arguments) ->
-    Work = {Module, Function, Arguments},
-    ok = checked(Work),
-    partisan_execution:start(Node, Work, infinity).
+    start(Node, {Module, Function, Arguments}).
 
 %% @equiv receive_response(Request, infinity)
 -spec receive_response(request_id()) -> Result :: term().
@@ -148,6 +145,7 @@ receive_response(Request) ->
 %% @doc Waits for the result of a request; after the timeout the request is abandoned.
 -spec receive_response(request_id(), wait_time()) -> Result :: term().
 receive_response(Request, Timeout) ->
+    ok = valid(is_request(Request)),
     case partisan_execution:await(Request, milliseconds(Timeout)) of
         no_answer ->
             ok = partisan_execution:abandon(Request),
@@ -164,6 +162,7 @@ wait_response(Request) ->
 %% @doc Waits for the result of a request, which stays under way after the timeout.
 -spec wait_response(request_id(), wait_time()) -> {response, Result :: term()} | no_response.
 wait_response(Request, Timeout) ->
+    ok = valid(is_request(Request)),
     case partisan_execution:await(Request, milliseconds(Timeout)) of
         no_answer -> no_response;
         Answer -> {response, result(caught(Answer))}
@@ -173,6 +172,7 @@ wait_response(Request, Timeout) ->
 -spec check_response(Message :: term(), request_id()) ->
     {response, Result :: term()} | no_response.
 check_response(Message, Request) ->
+    ok = valid(is_request(Request)),
     case partisan_execution:check(Message, Request) of
         no_answer -> no_response;
         Answer -> {response, result(caught(Answer))}
@@ -188,20 +188,21 @@ reqids_new() ->
 %% @doc The number of requests in a collection.
 -spec reqids_size(collection()) -> non_neg_integer().
 reqids_size(Collection) ->
+    ok = valid(is_map(Collection)),
     map_size(Collection).
 
 %% @doc Adds a request with a label. Fails with `{erpc, badarg}' if the collection has it already.
 -spec reqids_add(request_id(), Label :: term(), collection()) -> collection().
-reqids_add({_, {_, Monitor}} = Request, Label, Collection) when
-    not is_map_key(Monitor, Collection)
-->
-    Collection#{Monitor => {Request, Label}};
-reqids_add(_Request, _Label, _Collection) ->
-    error({erpc, badarg}).
+reqids_add(Request, Label, Collection) ->
+    ok = valid(is_request(Request) andalso is_map(Collection)),
+    {_, {_, Monitor}} = Request,
+    ok = valid(not is_map_key(Monitor, Collection)),
+    Collection#{Monitor => {Request, Label}}.
 
 %% @doc The requests of a collection, with their labels.
 -spec reqids_to_list(collection()) -> [{request_id(), Label :: term()}].
 reqids_to_list(Collection) ->
+    ok = valid(is_map(Collection)),
     maps:values(Collection).
 
 %% @doc Starts to execute a function, as a request of a collection.
@@ -209,6 +210,7 @@ reqids_to_list(Collection) ->
     name(), module(), Function :: atom(), [term()], Label :: term(), collection()
 ) -> collection().
 send_request(Node, Module, Function, Arguments, Label, Collection) ->
+    ok = valid(is_map(Collection)),
     reqids_add(send_request(Node, Module, Function, Arguments), Label, Collection).
 
 %% @doc Waits for the result of any request of a collection, and returns it with the label and the
@@ -217,7 +219,7 @@ send_request(Node, Module, Function, Arguments, Label, Collection) ->
 -spec receive_response(collection(), wait_time(), IsDeleted :: boolean()) ->
     {Result :: term(), Label :: term(), collection()} | no_request.
 receive_response(Collection, Timeout, IsDeleted) ->
-    case await_any(Collection, Timeout) of
+    case await_any(Collection, Timeout, IsDeleted) of
         no_response ->
             Requests = [Request || {Request, _} <- reqids_to_list(Collection)],
             lists:foreach(fun partisan_execution:abandon/1, Requests),
@@ -233,28 +235,34 @@ receive_response(Collection, Timeout, IsDeleted) ->
 -spec wait_response(collection(), wait_time(), IsDeleted :: boolean()) ->
     {{response, Result :: term()}, Label :: term(), collection()} | no_response | no_request.
 wait_response(Collection, Timeout, IsDeleted) ->
-    check_response(await_any(Collection, Timeout), Collection, IsDeleted).
+    check_response(await_any(Collection, Timeout, IsDeleted), Collection, IsDeleted).
 
 %% @doc The result of a request of a collection if this message contains it.
 -spec check_response(Message :: term(), collection(), IsDeleted :: boolean()) ->
     {{response, Result :: term()}, Label :: term(), collection()} | no_response | no_request.
-check_response(_Message, Collection, _IsDeleted) when map_size(Collection) =:= 0 ->
-    no_request;
-check_response({'DOWN', Monitor, process, _, _} = Message, Collection, IsDeleted) when
-    is_map_key(Monitor, Collection)
-->
-    response(Message, Collection, IsDeleted);
-check_response(_Message, _Collection, _IsDeleted) ->
-    no_response.
+check_response(Message, Collection, IsDeleted) ->
+    ok = valid(is_map(Collection) andalso is_boolean(IsDeleted)),
+    case Message of
+        _ when map_size(Collection) =:= 0 ->
+            no_request;
+        {'DOWN', Monitor, process, _, _} when is_map_key(Monitor, Collection) ->
+            response(Message, Collection, IsDeleted);
+        _ ->
+            no_response
+    end.
 
 %% Internals.
 
-await_any(Collection, _Timeout) when map_size(Collection) =:= 0 ->
-    no_request;
-await_any(Collection, Timeout) ->
-    receive
-        {'DOWN', Monitor, process, _, _} = Message when is_map_key(Monitor, Collection) -> Message
-    after milliseconds(Timeout) -> no_response
+await_any(Collection, Timeout, IsDeleted) ->
+    ok = valid(is_map(Collection) andalso is_boolean(IsDeleted)),
+    case milliseconds(Timeout) of
+        _ when map_size(Collection) =:= 0 ->
+            no_request;
+        Milliseconds ->
+            receive
+                {'DOWN', Monitor, process, _, _} = Down when is_map_key(Monitor, Collection) -> Down
+            after Milliseconds -> no_response
+            end
     end.
 
 response({'DOWN', Monitor, process, _, _} = Message, Collection, IsDeleted) ->
@@ -270,27 +278,39 @@ response({'DOWN', Monitor, process, _, _} = Message, Collection, IsDeleted) ->
         Class:Reason -> erlang:Class({Reason, Label, Rest})
     end.
 
-%% Of a time to wait, which may have passed.
-milliseconds({abs, Time}) when is_integer(Time) -> partisan_deadline:remaining(Time);
-milliseconds(Timeout) -> Timeout.
-
 execute(Node, Work, Timeout) ->
-    ok = checked(Work),
+    ok = checked([Node], Work),
     caught(partisan_execution:call(Node, call, Work, milliseconds(Timeout))).
 
 execute_all(Nodes, Work, Timeout) ->
-    ok = checked(Work),
+    ok = checked(Nodes, Work),
     Answers = partisan_execution:call_all(Nodes, Work, milliseconds(Timeout)),
     [caught(Answer) || Answer <- Answers].
 
-checked({Module, Function, Arguments}) when
-    is_atom(Module), is_atom(Function), is_list(Arguments)
-->
-    ok;
-checked(Fun) when is_function(Fun, 0) ->
-    ok;
-checked(_) ->
-    error({erpc, badarg}).
+cast_all(Nodes, Work) ->
+    ok = checked(Nodes, Work),
+    lists:foreach(fun(Node) -> ok = partisan_execution:cast(Node, Work) end, Nodes).
+
+start(Node, Work) ->
+    ok = checked([Node], Work),
+    partisan_execution:start(Node, Work, infinity).
+
+checked(Nodes, Work) ->
+    valid(partisan_arguments:are_nodes(Nodes) andalso partisan_arguments:is_work(Work)).
+
+milliseconds(Timeout) ->
+    case partisan_arguments:milliseconds(Timeout) of
+        {ok, Milliseconds} -> Milliseconds;
+        error -> error({erpc, badarg})
+    end.
+
+is_request({Module, {Proxy, Monitor}}) ->
+    is_atom(Module) andalso is_pid(Proxy) andalso is_reference(Monitor);
+is_request(_) ->
+    false.
+
+valid(true) -> ok;
+valid(false) -> error({erpc, badarg}).
 
 caught({ok, {returned, Result}}) -> {ok, Result};
 caught({ok, {thrown, Thrown}}) -> {throw, Thrown};

@@ -3,7 +3,12 @@
 %%% A node executes functions of the modules in its setting `remote_execution' alone ({@link
 %%% partisan_execution}); for others the result is `{badrpc, {not_allowed, Module}}'. Everything
 %%% else is as in `rpc': a thrown term is returned, an exit or error is `{badrpc, {'EXIT',
-%%% Reason}}'. Nodes are named by binaries, and timeouts are in milliseconds.
+%%% Reason}}', and arguments of a wrong type fail with `badarg' before anything is sent. Nodes are
+%%% named by binaries, and timeouts are in milliseconds.
+%%%
+%%% Without a list of nodes the functions mean the members that this node knows ({@link
+%%% partisan:members/0}), itself included, as those of {@link partisan_gen_server} do: in a partial
+%%% view not all of the cluster, and on a client of a star the servers.
 -module(partisan_rpc).
 
 -export([call/4]).
@@ -37,7 +42,9 @@ call(Node, Module, Function, Arguments) ->
 %% `nodedown', `{not_allowed, Module}', or `{'EXIT', _}' if the function fails.
 -spec call(name(), module(), Function :: atom(), [term()], timeout()) -> term() | badrpc().
 call(Node, Module, Function, Arguments, Timeout) ->
-    result(partisan_execution:call(Node, call, {Module, Function, Arguments}, Timeout)).
+    Work = {Module, Function, Arguments},
+    ok = checked([Node], Work),
+    result(partisan_execution:call(Node, call, Work, milliseconds(Timeout))).
 
 %% @equiv call(Node, Module, Function, Arguments)
 -spec block_call(name(), module(), Function :: atom(), [term()]) -> term() | badrpc().
@@ -52,13 +59,15 @@ block_call(Node, Module, Function, Arguments, Timeout) ->
 %% @doc Executes a function on a node without waiting for it.
 -spec cast(name(), module(), Function :: atom(), [term()]) -> true.
 cast(Node, Module, Function, Arguments) ->
-    ok = partisan_erpc:cast(Node, Module, Function, Arguments),
+    abcast = eval_everywhere([Node], Module, Function, Arguments),
     true.
 
 %% @doc Starts a call whose result `yield/1' returns to the same process.
 -spec async_call(name(), module(), Function :: atom(), [term()]) -> key().
 async_call(Node, Module, Function, Arguments) ->
-    partisan_execution:start(Node, {Module, Function, Arguments}, infinity).
+    Work = {Module, Function, Arguments},
+    ok = checked([Node], Work),
+    partisan_execution:start(Node, Work, infinity).
 
 %% @doc The result of a call, when it is there.
 -spec yield(key()) -> term() | badrpc().
@@ -79,26 +88,29 @@ nb_yield(Key, Timeout) ->
         Answer -> {value, result(Answer)}
     end.
 
-%% @doc `multicall([node() | nodes()], Module, Function, Arguments, infinity)'.
+%% @equiv multicall(partisan:members(), Module, Function, Arguments, infinity)
 -spec multicall(module(), Function :: atom(), [term()]) -> {[term()], BadNodes :: [name()]}.
 multicall(Module, Function, Arguments) ->
-    multicall(everywhere(), Module, Function, Arguments, infinity).
+    multicall(partisan:members(), Module, Function, Arguments, infinity).
 
-%% @doc `multicall(Nodes, Module, Function, Arguments, infinity)', or on all nodes with a timeout.
+%% @doc `multicall(Nodes, Module, Function, Arguments, infinity)'; or, with a timeout instead of the
+%% nodes, `multicall(partisan:members(), Module, Function, Arguments, Timeout)'.
 -spec multicall
     ([name()], module(), Function :: atom(), [term()]) -> {[term()], BadNodes :: [name()]};
     (module(), Function :: atom(), [term()], timeout()) -> {[term()], BadNodes :: [name()]}.
 multicall(Nodes, Module, Function, Arguments) when is_list(Nodes) ->
     multicall(Nodes, Module, Function, Arguments, infinity);
 multicall(Module, Function, Arguments, Timeout) ->
-    multicall(everywhere(), Module, Function, Arguments, Timeout).
+    multicall(partisan:members(), Module, Function, Arguments, Timeout).
 
 %% @doc Executes a function on several nodes at the same time. Returns the results, and the nodes
-%% that gave none in time or are lost. `everywhere' are the node and its neighbours.
+%% that gave none in time or are lost.
 -spec multicall([name()], module(), Function :: atom(), [term()], timeout()) ->
     {[term()], BadNodes :: [name()]}.
 multicall(Nodes, Module, Function, Arguments, Timeout) ->
-    Answers = partisan_execution:call_all(Nodes, {Module, Function, Arguments}, Timeout),
+    Work = {Module, Function, Arguments},
+    ok = checked(Nodes, Work),
+    Answers = partisan_execution:call_all(Nodes, Work, milliseconds(Timeout)),
     Results = [{Node, result(Answer)} || {Node, Answer} <- lists:zip(Nodes, Answers)],
     {Bad, Good} = lists:partition(
         fun({_, Result}) -> Result =:= {badrpc, nodedown} orelse Result =:= {badrpc, timeout} end,
@@ -106,15 +118,17 @@ multicall(Nodes, Module, Function, Arguments, Timeout) ->
     ),
     {[Result || {_, Result} <- Good], [Node || {Node, _} <- Bad]}.
 
-%% @doc `eval_everywhere([node() | nodes()], Module, Function, Arguments)'.
+%% @equiv eval_everywhere(partisan:members(), Module, Function, Arguments)
 -spec eval_everywhere(module(), Function :: atom(), [term()]) -> abcast.
 eval_everywhere(Module, Function, Arguments) ->
-    eval_everywhere(everywhere(), Module, Function, Arguments).
+    eval_everywhere(partisan:members(), Module, Function, Arguments).
 
 %% @doc Executes a function on several nodes without waiting for it.
 -spec eval_everywhere([name()], module(), Function :: atom(), [term()]) -> abcast.
 eval_everywhere(Nodes, Module, Function, Arguments) ->
-    ok = partisan_erpc:multicast(Nodes, Module, Function, Arguments),
+    Work = {Module, Function, Arguments},
+    ok = checked(Nodes, Work),
+    lists:foreach(fun(Node) -> ok = partisan_execution:cast(Node, Work) end, Nodes),
     abcast.
 
 %% @private
@@ -130,8 +144,17 @@ execute(Node, {Module, Function, Arguments} = Work, Timeout) ->
 
 %% Internals.
 
-everywhere() ->
-    [partisan:node() | partisan:neighbours()].
+checked(Nodes, Work) ->
+    case partisan_arguments:are_nodes(Nodes) andalso partisan_arguments:is_work(Work) of
+        true -> ok;
+        false -> error(badarg)
+    end.
+
+milliseconds(Timeout) ->
+    case partisan_arguments:milliseconds(Timeout) of
+        {ok, Milliseconds} -> Milliseconds;
+        error -> error(badarg)
+    end.
 
 result({ok, {returned, Result}}) -> Result;
 result({ok, {thrown, Thrown}}) -> Thrown;
