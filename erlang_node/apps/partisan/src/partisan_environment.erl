@@ -29,8 +29,18 @@ load() ->
 
 %% Internals.
 
-set({ok, Given}) -> partisan_config:set(fields(Given));
-set({error, _} = Error) -> Error.
+set({ok, Given, WithoutEffect}) ->
+    ok = report(WithoutEffect),
+    partisan_config:set(fields(Given));
+set({error, _} = Error) ->
+    Error.
+
+report([]) ->
+    ok;
+report(WithoutEffect) ->
+    logger:notice("partisan: keys of the configuration without effect here: ~ts", [
+        lists:join(", ", WithoutEffect)
+    ]).
 
 %% `settings' are for a node that reads its configuration elsewhere.
 fields(Given) ->

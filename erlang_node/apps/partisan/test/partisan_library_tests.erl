@@ -34,7 +34,8 @@ upstream() ->
         Net = partisan_test_cluster:net(),
         Upstream = fun(I) ->
             [
-                {peer_ip, host(Net, I)}, {peer_port, 7946}, {affinity, enabled},
+                {listen_addrs, [#{ip => host(Net, I), port => 7946}]}, {affinity, enabled},
+                {remote_ref_format, improper_list}, {connect_disterl, false},
                 {parallel_connections, 2}, {channels, [vnode, gossip]},
                 {peer_service_manager, partisan_hyparview_peer_service_manager},
                 {seeds, [{<<"node-1">>, host(Net, 1), 7946}]}
