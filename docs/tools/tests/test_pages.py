@@ -86,3 +86,20 @@ def test_functions_of_elixir_exist() -> None:
     called = {name for s in of("elixir") for name in re.findall(r"\bPartisan\.(\w+)", s.text)}
     assert called
     assert [name for name in called if f"def {name}(" not in defined] == []
+
+
+def test_functions_that_elixir_calls_exist() -> None:
+    defined = (ROOT / "examples/elixir/lib/partisan.ex").read_text()
+    exported = {
+        (path.stem, name, int(arity))
+        for path in (ROOT / "erlang_node/apps/partisan/src").glob("**/*.erl")
+        for name, arity in re.findall(r"^-export\(\[(\w+)/(\d+)\]\)", path.read_text(), re.M)
+    }
+    # Brackets within brackets are those of an argument: `:partisan.cast(a, b, Map.new(c))`.
+    calls = re.findall(r":(partisan\w*)\.(\w+)\(((?:[^()]|\([^()]*\))*)\)", defined)
+    called = {
+        (module, name, len([a for a in re.sub(r"\([^()]*\)", "", given).split(",") if a.strip()]))
+        for module, name, given in calls
+    }
+    assert {("partisan", "cast", 3), ("partisan_nodes", "monitor_nodes", 2)} <= called
+    assert called - exported == set()

@@ -4,7 +4,7 @@ defmodule Partisan do
 
   A process is `{name, node}`, where a node is a binary such as `"greeters-0"`, or a reference made by
   `self/0`. Terms and structs arrive as they were sent; a raw pid does not mean the same process
-  elsewhere. Each function is one of the module `:partisan`, which has more.
+  elsewhere. Each function is one of the modules `:partisan` and `:partisan_nodes`, which have more.
   """
 
   @type name :: String.t()
@@ -45,17 +45,36 @@ defmodule Partisan do
   def call(target, request, timeout \\ 5000, options \\ []),
     do: :partisan.call(target, request, timeout, Map.new(options))
 
-  @doc "Casts to a `GenServer` on any node."
-  @spec cast(target(), term()) :: :ok | {:error, term()}
-  def cast(target, request), do: :partisan.cast(target, request)
+  @doc "Casts to a `GenServer` on any node. The options are those of `send/3`."
+  @spec cast(target(), term(), keyword()) :: :ok | {:error, term()}
+  def cast(target, request, options \\ []),
+    do: :partisan.cast(target, request, Map.new(options))
 
   @doc "Monitors a process; `{:DOWN, reference, :process, target, reason}` follows once."
   @spec monitor(target()) :: reference()
   def monitor(target), do: :partisan.monitor(:process, target)
 
+  @doc "Ends a monitor. Its `:DOWN` does not come afterwards, or remain in the mailbox."
+  @spec demonitor(reference()) :: true
+  def demonitor(reference), do: :partisan.demonitor(reference)
+
+  @doc """
+  Subscribes the caller to `{:nodeup, node}` and `{:nodedown, node}` of neighbours; `false` ends its
+  subscriptions with these options.
+
+  Options: `:nodedown_reason` and `node_type: :all`, with which the messages are
+  `{:nodeup, node, info}` and `{:nodedown, node, info}`.
+  """
+  @spec monitor_nodes(boolean(), [atom() | {atom(), term()}]) :: :ok
+  def monitor_nodes(flag, options \\ []), do: :partisan_nodes.monitor_nodes(flag, options)
+
   @doc "Subscribes a process to a topic: it receives `{:partisan, {:published, topic, message}}`."
   @spec subscribe(term(), pid()) :: :ok
   def subscribe(topic, pid \\ Kernel.self()), do: :partisan.subscribe(topic, pid)
+
+  @doc "Ends a process's subscription to a topic."
+  @spec unsubscribe(term(), pid()) :: :ok
+  def unsubscribe(topic, pid \\ Kernel.self()), do: :partisan.unsubscribe(topic, pid)
 
   @doc "Publishes a message to the subscribers of a topic on all nodes."
   @spec publish(term(), term()) :: :ok | {:error, term()}
