@@ -10,8 +10,8 @@
 %%%
 %%% The keys are the fields of {@link partisan_config}; a seed may be written as
 %%% `{Name, Host, Port}', and the keys of upstream Partisan are understood as well ({@link
-%%% partisan_upstream_keys}). An environment with a `name' is read at each start. Without one {@link
-%%% partisan_config:set/1} must have been called before.
+%%% partisan_upstream_keys}); a notice lists those without effect. An environment with a `name' is
+%%% read at each start. Without one {@link partisan_config:set/1} must have been called before.
 -module(partisan_environment).
 
 -export([load/0]).
