@@ -25,6 +25,9 @@ allowed_test_() ->
                 {"its reason is known, however early it ends", fun spawn_monitored/1},
                 {"links", fun links/1},
                 {"a link ends", fun unlinked/1},
+                {"links of this node's processes, by their pids", fun linked_here/1},
+                {"what cannot be linked is refused", fun not_linked/1},
+                {"a link that the other node fails to make", fun link_fails/1},
                 {"exit signals", fun exits/1},
                 {"what a process is doing", fun information/1},
                 {"a lost node", fun lost/1}
@@ -323,6 +326,63 @@ unlinked([A, B, _]) ->
     ok = await(fun() -> call(B, ets, info, [partisan_spawned, size]) =:= 0 end),
     ?assert(is_registered(B, kept)),
     true = call(B, erlang, exit, [call(B, erlang, whereis, [kept]), kill]).
+
+linked_here([A, _, _]) ->
+    ?assertEqual(stopped, on(A, fun() ->
+        false = process_flag(trap_exit, true),
+        Pid = spawn(?MODULE, hold, [held]),
+        true = partisan_erlang:link(Pid),
+        Pid ! {exit, stopped},
+        receive {'EXIT', Pid, Reason} -> Reason after 20000 -> never end
+    end)),
+    ?assertEqual({killed, {messages, []}}, on(A, fun() ->
+        false = process_flag(trap_exit, true),
+        {Pid, Monitor} = spawn_monitor(?MODULE, hold, [held]),
+        true = partisan_erlang:link(Pid),
+        true = partisan_erlang:unlink(Pid),
+        true = exit(Pid, kill),
+        receive
+            {'DOWN', Monitor, process, Pid, Reason} -> {Reason, process_info(self(), messages)}
+        end
+    end)).
+
+not_linked([A, _, _]) ->
+    Targets = [
+        42, name, {name, name(A)}, #{}, make_ref(), call(A, partisan_erlang, alias, []),
+        {partisan_ref, name, 1, process, <<>>}
+    ],
+    [
+        ?assertEqual(
+            {Function, Target, {{error, badarg}, {messages, []}}},
+            {Function, Target, on(A, fun() ->
+                false = process_flag(trap_exit, Traps),
+                Caught = try partisan_erlang:Function(Target) catch Class:R -> {Class, R} end,
+                {Caught, process_info(self(), messages)}
+            end)}
+        )
+     || Traps <- [false, true], Function <- [link, unlink], Target <- Targets
+    ].
+
+%% The caller fails, and is neither ended nor left waiting.
+link_fails([A, B, _]) ->
+    Pid = call(B, erlang, spawn, [?MODULE, hold, [unreadable]]),
+    ok = await(fun() -> is_registered(B, unreadable) end),
+    Ref = call(A, partisan_erlang, whereis, [{unreadable, name(B)}]),
+    % Without its key the node reads no references.
+    Key = call(B, persistent_term, get, [partisan_ref]),
+    true = call(B, persistent_term, erase, [partisan_ref]),
+    try
+        [
+            ?assertEqual({error, badarg}, outcome_on(A, fun() ->
+                false = process_flag(trap_exit, Traps),
+                partisan_erlang:link(Ref)
+            end))
+         || Traps <- [false, true]
+        ]
+    after
+        ok = call(B, persistent_term, put, [partisan_ref, Key])
+    end,
+    true = call(B, erlang, exit, [Pid, kill]).
 
 exits([A, B, _]) ->
     Node = name(B),

@@ -274,19 +274,27 @@ spawn_request(Node, Module, Function, Arguments, Options) ->
 spawn_request_abandon(Reference) ->
     partisan_spawn_request:abandon(Reference).
 
-%% @doc Links the caller with a process. The exit signal is `noproc' if there is none.
--spec link(partisan_ref:t()) -> true.
+%% @doc Links the caller with a process. The exit signal is `noproc' if there is none. A pid of this
+%% node is linked as by `erlang:link/1', so the signal comes from the pid; end that link by the pid
+%% too. Fails with `badarg' for what is neither a pid nor a reference to a process.
+-spec link(pid() | partisan_ref:t()) -> true.
 link(Process) ->
     partisan_spawned:link(Process).
 
 %% @doc Ends a link of the caller; no exit signal of it comes, or remains in the mailbox,
-%% afterwards.
--spec unlink(partisan_ref:t()) -> true.
+%% afterwards. Of a pid, as by `erlang:unlink/1', one may remain. Fails as `link/1' does.
+-spec unlink(pid() | partisan_ref:t()) -> true.
 unlink(Process) ->
     partisan_spawned:unlink(Process).
 
-%% @doc Sends an exit signal to a process, in the name of the caller.
--spec exit(partisan_ref:target(), Reason :: term()) -> true.
+%% @doc Sends an exit signal to a process, in the name of the caller. Unlike `erlang:exit/2' it
+%% waits for the answer of the other node: the signal has arrived there, or the node is lost. Fails
+%% with `badarg' for a name without a node, as OTP's does.
+-spec exit(
+    pid() | partisan_ref:t() | {RegisteredName :: atom(), partisan_peer:name()}, Reason :: term()
+) -> true.
+exit(Name, _Reason) when is_atom(Name) ->
+    error(badarg);
 exit(Target, Reason) ->
     control(Target, exit, [Target, partisan:self(), Reason], true).
 
@@ -309,7 +317,10 @@ process_info(Target, Items) ->
     control(Target, process_info, [Target, Items], undefined).
 
 %% @doc The process of a name, if its node offers it. `undefined' if the node is lost.
--spec whereis({RegisteredName :: atom(), partisan_peer:name()}) -> partisan_ref:t() | undefined.
+-spec whereis(RegisteredName | {RegisteredName, partisan_peer:name()}) ->
+    partisan_ref:t() | undefined
+when
+    RegisteredName :: atom().
 whereis(Target) ->
     case find(Target) of
         {ok, {_IsAlive, Process}} -> Process;

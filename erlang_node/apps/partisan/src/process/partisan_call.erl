@@ -95,14 +95,13 @@ cast(Target, Request, Options) ->
 %% @doc Whether this is a valid call, from any sender.
 -spec is_request(term()) -> boolean().
 is_request(#{
-    reply_to := {partisan_ref, Node, Incarnation, process, Identity},
+    reply_to := Caller,
     destination := _,
     request := _,
     timeout := Timeout,
     options := Options
 } = Request) ->
-    is_binary(Node) andalso is_integer(Incarnation) andalso is_binary(Identity) andalso
-        is_timeout(Timeout) andalso is_map(Options) andalso
+    partisan_ref:is_process(Caller) andalso is_timeout(Timeout) andalso is_map(Options) andalso
         is_integer(maps:get(ingress_delay, Request, 0)) andalso
         is_timeout(maps:get(ingress_delay, Request, 0)) andalso
         lists:all(fun is_option/1, maps:to_list(Options));

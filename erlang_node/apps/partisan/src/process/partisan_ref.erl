@@ -23,6 +23,7 @@
 -export([for_answer/0]).
 -export([nowhere/1]).
 -export([peer_name/1]).
+-export([is_process/1]).
 -export([to_local/1]).
 %% Where a message goes.
 -export([address/1]).
@@ -35,8 +36,12 @@
 -opaque t() ::
     {partisan_ref, partisan_peer:name(), partisan_peer:incarnation(), kind(), Identity :: binary()}.
 
-%% Target named by an application.
--type target() :: pid() | t() | {RegisteredName :: atom(), partisan_peer:name()}.
+%% Target named by an application; a name alone is that of a process of the own node.
+-type target() ::
+    pid()
+    | t()
+    | RegisteredName :: atom()
+    | {RegisteredName :: atom(), partisan_peer:name()}.
 %% Destination in a frame, next to the message: a registered name, or a process of one incarnation
 %% or an alias there.
 -type destination() ::
@@ -79,6 +84,13 @@ nowhere(Node) ->
 peer_name({partisan_ref, Node, _, _, _}) ->
     Node.
 
+%% @doc Whether a term is a reference to a process, of any node.
+-spec is_process(term()) -> boolean().
+is_process({partisan_ref, Node, Incarnation, process, Identity}) ->
+    is_binary(Node) andalso is_integer(Incarnation) andalso is_binary(Identity);
+is_process(_) ->
+    false.
+
 %% @doc The process or Erlang reference behind a reference to this incarnation of this node.
 -spec to_local(t()) -> {ok, pid() | reference()} | error.
 to_local({partisan_ref, Node, Incarnation, Kind, Identity}) ->
@@ -103,6 +115,8 @@ address({partisan_ref, Node, Incarnation, process, Identity}) ->
     {Node, {process, Incarnation, Identity}};
 address({partisan_ref, Node, Incarnation, reference, Identity}) ->
     {Node, {alias, Incarnation, Identity}};
+address(Name) when is_atom(Name) ->
+    {partisan_config:get(name), Name};
 address({Name, Node}) when is_atom(Name), is_binary(Node) ->
     {Node, Name}.
 

@@ -8,6 +8,8 @@
 %%% The end of a process ends its keeper; the other one notices and sends the exit signal. When a
 %%% node is lost, the signal is `noconnection'. A process that traps exits gets `{'EXIT', Reference,
 %%% Reason}'.
+%%%
+%%% Longer than 300 lines: spawned processes and links have the same keepers.
 -module(partisan_spawned).
 
 -compile({no_auto_import, [link/1, unlink/1]}).
@@ -57,34 +59,43 @@ init() ->
     ok.
 
 %% @doc Links the caller with a process of a node that allows {@link partisan_control}. The exit
-%% signal is `noproc' if there is no such process, `noconnection' if its node is lost.
--spec link(partisan_ref:t()) -> true.
+%% signal is `noproc' if there is no such process, `noconnection' if its node is lost. A pid is
+%% linked by Erlang itself.
+-spec link(pid() | partisan_ref:t()) -> true.
+link(Pid) when is_pid(Pid) ->
+    erlang:link(Pid);
 link(Process) ->
-    case ets:lookup(?LINKS, {self(), Process}) of
-        [] ->
+    case keeper_of(Process) of
+        none ->
             Pid = self(),
-            Keeper = erlang:spawn_link(fun() -> keep(Pid, Process) end),
+            Keep = fun() -> keep(Pid, Process) end,
+            {Keeper, Monitor} = erlang:spawn_opt(Keep, [link, monitor]),
             receive
-                {Keeper, true} -> true;
-                {Keeper, {error, Reason}} -> error(Reason)
+                {Keeper, Answer} ->
+                    true = demonitor(Monitor, [flush]),
+                    answered(Answer);
+                {'DOWN', Monitor, process, Keeper, Reason} ->
+                    error(Reason)
             end;
-        [_] ->
+        _Keeper ->
             true
     end.
 
 %% @doc Ends the link of the caller with this process; no exit signal comes afterwards.
--spec unlink(partisan_ref:t()) -> true.
+-spec unlink(pid() | partisan_ref:t()) -> true.
+unlink(Pid) when is_pid(Pid) ->
+    erlang:unlink(Pid);
 unlink(Process) ->
-    case ets:lookup(?LINKS, {self(), Process}) of
-        [{_, Keeper}] ->
+    case keeper_of(Process) of
+        none ->
+            ok;
+        Keeper ->
             Monitor = monitor(process, Keeper),
             Keeper ! {?MODULE, unlink},
             receive
                 {'DOWN', Monitor, process, Keeper, _} -> ok;
                 {Keeper, unlinked} -> demonitor(Monitor, [flush])
-            end;
-        [] ->
-            ok
+            end
     end,
     receive
         {'EXIT', Process, _} -> true
@@ -149,8 +160,13 @@ linked(Pid, Process, Other, Begun) ->
     ok = Begun(),
     % After a restart of the runtime this node is another incarnation.
     Runtime = monitor(process, partisan_remote),
-    Monitor = partisan_remote:monitor(Other, #{}),
-    linked_until(Pid, Process, Runtime, Monitor).
+    try partisan_remote:monitor(Other, #{}) of
+        Monitor -> linked_until(Pid, Process, Runtime, Monitor)
+    catch
+        error:system_limit -> broken(Pid, Process, system_limit);
+        % The runtime has ended.
+        exit:_ -> broken(Pid, Process, noconnection)
+    end.
 
 %% @doc Sends a link's exit signal in the name of a process elsewhere, which no pid stands for.
 -spec signal(pid(), partisan_ref:t(), Reason :: term()) -> ok.
@@ -236,6 +252,17 @@ monitored(Pid) ->
 
 %% Internals: keepers of links.
 
+%% The keeper of a link of the caller. Only a process can be linked.
+keeper_of(Process) ->
+    partisan_ref:is_process(Process) orelse error(badarg),
+    case ets:lookup(?LINKS, {self(), Process}) of
+        [{_, Keeper}] -> Keeper;
+        [] -> none
+    end.
+
+answered(true) -> true;
+answered({error, Reason}) -> error(Reason).
+
 %% The keeper of a process here, which asks for the one at the other end.
 keep(Pid, Process) ->
     false = process_flag(trap_exit, true),
@@ -251,33 +278,49 @@ keep(Pid, Process) ->
         {error, Lost} when element(1, Lost) =:= nodedown; Lost =:= timeout ->
             ok = Linked(),
             signal(Pid, Process, noconnection);
+        {ok, Failed} ->
+            % The reason comes second in all other outcomes.
+            refused(Pid, element(2, Failed));
         {error, Reason} ->
-            true = erlang:unlink(Pid),
-            Pid ! {self(), {error, Reason}}
+            refused(Pid, Reason)
     end.
+
+refused(Pid, Reason) ->
+    true = erlang:unlink(Pid),
+    Pid ! {self(), {error, Reason}}.
 
 linked_until(Pid, Process, Runtime, Monitor) ->
     receive
         {'EXIT', Pid, Reason} ->
-            true = ets:delete(?LINKS, {Pid, Process}),
+            ok = forget(Pid, Process),
             ended_linked(Monitor, Reason);
         {'DOWN', Monitor, process, _, {?MODULE, unlinked}} ->
-            true = ets:delete(?LINKS, {Pid, Process}),
+            ok = forget(Pid, Process),
             true = erlang:unlink(Pid),
             ok;
         {'DOWN', Monitor, process, _, Reason} ->
-            true = ets:delete(?LINKS, {Pid, Process}),
-            signal(Pid, Process, Reason);
+            broken(Pid, Process, Reason);
         {'DOWN', Runtime, process, _, _} ->
-            true = ets:delete(?LINKS, {Pid, Process}),
-            signal(Pid, Process, noconnection);
+            broken(Pid, Process, noconnection);
         {?MODULE, unlink} ->
-            true = ets:delete(?LINKS, {Pid, Process}),
+            ok = forget(Pid, Process),
             true = erlang:unlink(Pid),
             Pid ! {self(), unlinked},
             ended_linked(Monitor, {?MODULE, unlinked});
         _Other ->
             linked_until(Pid, Process, Runtime, Monitor)
+    end.
+
+broken(Pid, Process, Reason) ->
+    ok = forget(Pid, Process),
+    signal(Pid, Process, Reason).
+
+%% The table ends with the runtime, perhaps before the keeper notices.
+forget(Pid, Process) ->
+    try ets:delete(?LINKS, {Pid, Process}) of
+        true -> ok
+    catch
+        error:badarg -> ok
     end.
 
 %% Without the monitor of its own, for which it is monitored too.
