@@ -13,6 +13,7 @@ mesh_test_() ->
     suite("mesh", fun() -> form(3, #{}) end, [
         {"a reference means the same process everywhere", fun references/1},
         {"a reference to a previous incarnation leads nowhere", fun previous_incarnation/1},
+        {"a name alone is one of this node", fun names/1},
         {"an ordinary server is called", fun calls/1},
         {"a call fails as it does in OTP", fun failures/1},
         {"a late answer is not the answer to the next call", fun late_answer/1},
@@ -61,6 +62,33 @@ previous_incarnation([A, B, _]) ->
     ok = await(fun() -> seen(B) =:= [current] end),
     ?assertMatch({noproc, _}, exit_of(A, [Previous, hello])),
     ?assertEqual(noproc, on(A, fun() -> down(partisan:monitor(process, Previous)) end)).
+
+names([A, _, _]) ->
+    Own = name(A),
+    Seen = on(A, fun() ->
+        ok = partisan:forward(server, first),
+        ok = partisan:forward(server, second, #{channel => bulk}),
+        ok = partisan:cast(server, third),
+        gen_server:call({via, partisan, server}, seen)
+    end),
+    ?assertEqual([first, second, third], Seen),
+    ?assertEqual(hello, call(A, partisan, call, [server, {echo, hello}])),
+    ?assertMatch({noproc, {partisan, call, [absent | _]}}, exit_of(A, [absent, hello])),
+    Reference = call(A, partisan_erlang, whereis, [server]),
+    ?assertEqual(Reference, call(A, partisan_erlang, whereis, [{server, Own}])),
+    ?assert(call(A, partisan_erlang, is_process_alive, [server])),
+    ?assertError(badarg, call(A, partisan_erlang, exit, [server, kill])),
+    Down = on(A, fun() ->
+        Present = partisan:monitor(process, server),
+        % Its answer shows that the first is there.
+        Absent = partisan:monitor(process, absent),
+        {enough, _} = exit_of(fun() -> partisan:call(server, {stop, enough}) end),
+        [
+            receive {'DOWN', Monitor, process, Object, Reason} -> {Object, Reason} end
+         || Monitor <- [Absent, Present]
+        ]
+    end),
+    ?assertEqual([{{absent, Own}, noproc}, {{server, Own}, enough}], Down).
 
 %% Calls.
 

@@ -7,7 +7,7 @@
 -import(partisan_test_cluster, [call/4, name/1, await/1]).
 
 %% On the nodes.
--export([subscriber/2, caller/2]).
+-export([subscriber/2, caller/2, waiter/2, wait_for/1, trapping/1, trap/0]).
 
 -define(TOPIC, news).
 
@@ -18,13 +18,17 @@ pair_test_() ->
          || {Title, Test} <- [
                 {"restarted by its supervisor", fun(Pair) -> restarted(Pair, fun crash/1) end},
                 {"stopped and started", fun(Pair) -> restarted(Pair, fun stop_and_start/1) end},
-                {"its own calls end", fun calls/1}
+                {"its own calls end", fun calls/1},
+                {"what waits is notified of a restart", fun(Pair) -> waits(Pair, fun crash/1) end},
+                {"and of a stop", fun(Pair) -> waits(Pair, fun stop_and_start/1) end}
             ]
         ]
     end}.
 
 pair() ->
-    Nodes = partisan_test_cluster:start(2, #{heartbeat_interval => 1000}),
+    Nodes = partisan_test_cluster:start(2, #{
+        heartbeat_interval => 1000, remote_execution => [partisan_control]
+    }),
     ok = connected(Nodes),
     Nodes.
 
@@ -83,6 +87,29 @@ calls([A, B] = Nodes) ->
     Silent = name(B),
     ?assertMatch([{nodedown, Silent}], call(A, partisan_test_sink, take, [caller, 1])).
 
+%% Once for each monitor, link and subscription.
+waits([A, B] = Nodes, Restart) ->
+    ok = call(B, ?MODULE, trapping, [monitored]),
+    ok = call(A, ?MODULE, waiter, [waiting, name(B)]),
+    ok = Restart(A),
+    Received = call(A, partisan_test_sink, take, [waiting, 5]),
+    Expected = [
+        {'EXIT', noconnection},
+        {gone, {monitored, name(B)}, noconnection},
+        {nodedown, name(B)},
+        {nodedown, name(B)},
+        {nodedown, name(B), [{nodedown_reason, lost}]}
+    ],
+    ?assertEqual(lists:sort(Expected), lists:sort([shown(Message) || Message <- Received])),
+    ok = connected(Nodes),
+    ?assertEqual(0, call(A, partisan_test_sink, count, [waiting])),
+    ok = call(A, partisan_test_sink, stop, [waiting]),
+    ok = call(B, partisan_test_sink, stop, [monitored]).
+
+shown({'EXIT', _Reference, Reason}) -> {'EXIT', Reason};
+shown({gone, _Monitor, process, Object, Reason}) -> {gone, Object, Reason};
+shown(Message) -> Message.
+
 %% Helpers.
 
 crash(Node) ->
@@ -133,6 +160,29 @@ exit_of(Node, Target) ->
 subscriber(Name, Topic) ->
     ok = partisan_test_sink:start(Name),
     partisan:subscribe(Topic, whereis(Name)).
+
+%% It outlives the exit signal of the restarted node.
+trapping(Name) ->
+    ok = partisan_test_sink:start(Name),
+    partisan_test_sink:run(Name, {?MODULE, trap, []}).
+
+trap() ->
+    false = process_flag(trap_exit, true),
+    ok.
+
+waiter(Name, Node) ->
+    ok = partisan_test_sink:start(Name),
+    partisan_test_sink:run(Name, {?MODULE, wait_for, [Node]}).
+
+wait_for(Node) ->
+    ok = trap(),
+    Monitored = {monitored, Node},
+    true = partisan_erlang:link(partisan_erlang:whereis(Monitored)),
+    _ = partisan_erlang:monitor(process, Monitored, [{tag, gone}]),
+    true = partisan:monitor_node(Node),
+    true = partisan:monitor_node(Node),
+    ok = partisan_nodes:monitor_nodes(true),
+    partisan_nodes:monitor_nodes(true, [nodedown_reason]).
 
 caller(Name, Node) ->
     ok = partisan_test_sink:start(Name),

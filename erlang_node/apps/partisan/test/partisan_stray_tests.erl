@@ -13,6 +13,7 @@
     partisan_manager,
     partisan_acks,
     partisan_remote,
+    partisan_events_server,
     partisan_pubsub,
     partisan_interposition,
     partisan_liveness

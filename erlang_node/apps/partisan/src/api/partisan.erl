@@ -11,8 +11,9 @@
 %%% ok = partisan:forward(Neighbour, my_server, {hello, partisan:node()}, #{channel => gossip}).
 %%% '''
 %%%
-%%% A process is named by `{Name, Node}', or by a reference ({@link partisan_ref}) that means the
-%%% same process on every node; `call', `cast' and `monitor' work as OTP's local functions do.
+%%% A process is named by `{Name, Node}', on the own node also by `Name', or by a reference ({@link
+%%% partisan_ref}) that means the same process on every node; `call', `cast' and `monitor' work as
+%%% OTP's local functions do.
 %%%
 %%% == Guarantees ==
 %%% A message arrives at most once. Messages from one process (or of one `partition_key') to one
@@ -291,7 +292,7 @@ cast(Target, Request, Options) ->
 
 %% @doc Monitors a process. The caller gets `{'DOWN', Reference, process, Target, Reason}' once it
 %% has ended: with its own reason, `noproc' if there is none, `noconnection' if its node is lost or
-%% restarts.
+%% restarts, or the runtime of this node ends. The target of a name alone is `{Name, Node}'.
 -spec monitor(process, partisan_ref:target()) -> reference().
 monitor(process, Target) ->
     partisan_remote:monitor(Target, #{}).
@@ -303,7 +304,7 @@ demonitor(Monitor) ->
     true.
 
 %% @doc Monitors a node. The caller gets `{nodedown, Node}' once when the node is lost or restarts,
-%% however often it has asked.
+%% or the runtime of this node ends, however often it has asked.
 -spec monitor_node(partisan_peer:name()) -> true.
 monitor_node(Node) ->
     ok = partisan_remote:monitor_node(Node, erlang:self()),

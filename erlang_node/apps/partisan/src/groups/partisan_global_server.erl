@@ -79,7 +79,13 @@ handle_info(compare, State) ->
     ok = partisan_replication:compare_later(),
     {noreply, compare(State)};
 handle_info({nodedown, Node}, #state{watched = Watched} = State) ->
-    {noreply, event({lost, Node}, State#state{watched = lists:delete(Node, Watched)})};
+    case partisan_remote:is_running() of
+        true ->
+            {noreply, event({lost, Node}, State#state{watched = lists:delete(Node, Watched)})};
+        false ->
+            % Its `DOWN' comes next. Other nodes must not learn that one is lost which is not.
+            {noreply, State}
+    end;
 handle_info({'DOWN', _, process, {partisan_remote, _}, _}, State) ->
     % The runtime becomes another incarnation, for which no reference here is valid.
     {stop, {shutdown, runtime_restarted}, State};

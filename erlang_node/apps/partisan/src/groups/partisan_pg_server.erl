@@ -126,7 +126,11 @@ handle_info({'DOWN', _, process, {partisan_remote, _}, _}, State) ->
 handle_info({'DOWN', Monitor, process, {_, Node}, Reason}, #state{watched = Watched} = State) when
     is_map_key(Node, Watched), element(1, map_get(Node, Watched)) =:= Monitor
 ->
-    {noreply, scope_ended(Node, Reason, State)};
+    case partisan_remote:is_running() of
+        true -> {noreply, scope_ended(Node, Reason, State)};
+        % The own runtime ends: its `DOWN' comes next.
+        false -> {noreply, State}
+    end;
 handle_info({'DOWN', Reference, process, Pid, _}, #state{watchers = Watchers} = State) ->
     case is_map_key(Reference, Watchers) of
         true -> {noreply, State#state{watchers = maps:remove(Reference, Watchers)}};

@@ -1,7 +1,8 @@
 %%% @doc Notifies processes of nodes and channels that come and go; {@link partisan_events} decides.
 %%%
 %%% Before the first subscription it does nothing. Subscriptions end with their process, or when
-%%% the runtime restarts. Functions run in processes of their own.
+%%% the runtime ends: then all nodes that were up are reported down, unless this process is killed.
+%%% Functions run in processes of their own.
 -module(partisan_events_server).
 
 -behaviour(gen_server).
@@ -16,6 +17,7 @@
 -export([handle_call/3]).
 -export([handle_cast/2]).
 -export([handle_info/2]).
+-export([terminate/2]).
 
 -record(state, {
     % None before the first subscription.
@@ -52,6 +54,8 @@ disconnected() ->
 %% @private
 -spec init([]) -> {ok, #state{}}.
 init([]) ->
+    % For terminate/2. It is linked with its supervisor alone.
+    process_flag(trap_exit, true),
     {ok, #state{}}.
 
 %% @private
@@ -101,6 +105,18 @@ handle_info({'DOWN', _, process, Pid, _}, #state{events = Events, monitors = Mon
 handle_info(Unknown, State) ->
     ok = partisan_stray:message(Unknown),
     {noreply, State}.
+
+%% @private
+-spec terminate(Reason :: term(), #state{}) -> ok.
+terminate(_Reason, #state{events = none}) ->
+    ok;
+terminate(_Reason, #state{events = Events} = State) ->
+    _ = lists:foldl(
+        fun(Name, S) -> done(partisan_events:node_down(Name, lost, S#state.events), S) end,
+        State,
+        partisan_events:up(Events)
+    ),
+    ok.
 
 %% Internals.
 

@@ -5,7 +5,8 @@
 %%% partisan_failure_detector}) asks for its incarnation every `heartbeat_interval', and in that
 %%% exchange both send digests of their monitors on each other. If the digests differ, all monitors
 %%% are sent again, so a lost message costs one interval. When a node is lost or restarts, its
-%%% processes are `DOWN' with `noconnection'.
+%%% processes are `DOWN' with `noconnection'. When this process ends, all that wait for other nodes
+%%% are notified as if these were lost, unless it is killed.
 %%%
 %%% == Bounds ==
 %%% 100,000 monitors held by this node and as many held here by others; 10,000 concurrent calls from
@@ -28,11 +29,13 @@
 -export([send_after/4]).
 -export([monitor_node/2]).
 -export([demonitor_node/2]).
+-export([is_running/0]).
 -export([counts/0]).
 -export([init/1]).
 -export([handle_call/3]).
 -export([handle_cast/2]).
 -export([handle_info/2]).
+-export([terminate/2]).
 
 %% Milliseconds for the connections of a lost node to deliver what they have received.
 -define(FINISH, 1000).
@@ -93,7 +96,7 @@ monitor(Target, Options) ->
     Notice = {
         maps:get(receiver, Options, Owner),
         maps:get(tag, Options, 'DOWN'),
-        maps:get(object, Options, Target)
+        maps:get(object, Options, object(Target))
     },
     First = maps:get(first, Options, []),
     Request = {monitor, Owner, partisan_ref:address(Target), Reference, Notice, First},
@@ -101,6 +104,10 @@ monitor(Target, Options) ->
         ok -> Reference;
         {error, Reason} -> error(Reason)
     end.
+
+%% As in OTP: a name of this node, too, is reported with its node.
+object(Name) when is_atom(Name) -> {Name, partisan:node()};
+object(Target) -> Target.
 
 %% @doc The options of a monitor of the caller, from those of `erlang:monitor/3'. An alias is
 %% created. Fails with `badarg' for others.
@@ -153,6 +160,16 @@ monitor_node(Node, Pid) ->
 demonitor_node(Node, Pid) ->
     gen_server:call(?MODULE, {demonitor_node, Pid, Node}, infinity).
 
+%% @doc Whether this process runs and is not ending. After a `nodedown': whether the node is lost,
+%% and not the runtime of this node.
+-spec is_running() -> boolean().
+is_running() ->
+    try counts() of
+        #{} -> true
+    catch
+        exit:_ -> false
+    end.
+
 %% @doc The sizes of all bounded collections.
 -spec counts() -> #{
     monitors | node_monitors | owners | held | calls | watched => non_neg_integer()
@@ -165,6 +182,8 @@ counts() ->
 %% @private
 -spec init([]) -> {ok, #state{}}.
 init([]) ->
+    % For terminate/2. It is linked with its supervisor alone.
+    process_flag(trap_exit, true),
     process_flag(message_queue_data, off_heap),
     Interval = partisan_config:get(heartbeat_interval),
     ok = partisan_manager:subscribe(self()),
@@ -259,6 +278,14 @@ handle_info(Unknown, State) ->
     ok = partisan_stray:message(Unknown),
     {noreply, State}.
 
+%% @private The next incarnation of this node knows nothing of what they wait for. They may be many,
+%% so that the state stays as it is.
+-spec terminate(Reason :: term(), #state{}) -> ok.
+terminate(_Reason, #state{wanted = Wanted}) ->
+    {Monitors, Watchers} = partisan_wanted:all(Wanted),
+    lists:foreach(fun({Monitor, Notice}) -> notify(Monitor, Notice, noconnection) end, Monitors),
+    lists:foreach(fun({Pid, Node}) -> Pid ! {nodedown, Node} end, Watchers).
+
 %% Internals: messages of other nodes.
 
 -spec said(body(), name(), partisan_peer:incarnation(), #state{}) -> #state{}.
@@ -331,13 +358,17 @@ ended(Monitor, Pid, Reason, #state{served = Served0, held = Held0, wanted = Want
 %% Internals: the monitors of this node's processes.
 
 tell_down(Reference, Reason, #state{wanted = Wanted0} = State) ->
-    {{{Receiver, Tag, Object}, _Node, _Id}, Wanted} = partisan_wanted:remove(Reference, Wanted0),
+    {{Notice, _Node, _Id}, Wanted} = partisan_wanted:remove(Reference, Wanted0),
+    ok = notify(Reference, Notice, Reason),
+    State#state{wanted = Wanted}.
+
+notify(Reference, {Receiver, Tag, Object}, Reason) ->
     Notification = {Tag, Reference, process, Object, Reason},
     _ = case Receiver of
         _ when is_pid(Receiver) -> Receiver ! Notification;
         _Alias -> Reference ! Notification
     end,
-    State#state{wanted = Wanted}.
+    ok.
 
 drop_monitor(Reference, #state{wanted = Wanted0} = State) ->
     {{_Notice, Node, Id}, Wanted} = partisan_wanted:remove(Reference, Wanted0),

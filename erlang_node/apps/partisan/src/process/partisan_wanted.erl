@@ -16,6 +16,7 @@
 -export([remove_node/3]).
 -export([watchers/2]).
 -export([wishes/2]).
+-export([all/1]).
 -export([is_wanted/2]).
 -export([counts/1]).
 %% A map of maps without empty ones.
@@ -136,6 +137,14 @@ wishes(Pid, #wanted{owners = Owners}) ->
         #{Pid := {_, Wishes}} -> maps:keys(Wishes);
         #{} -> []
     end.
+
+%% @doc All monitors, and all processes to notify of the loss of a node, with that node.
+-spec all(t()) -> {[{reference(), notice()}], [{pid(), name()}]}.
+all(#wanted{monitors = Monitors, nodes = Nodes}) ->
+    {
+        [{Reference, Notice} || {Reference, #monitor{notice = Notice}} <- maps:to_list(Monitors)],
+        [{Pid, Node} || {Node, Pids} <- maps:to_list(Nodes), Pid <- maps:keys(Pids)]
+    }.
 
 %% @doc Whether anything here depends on that node.
 -spec is_wanted(name(), t()) -> boolean().
