@@ -45,7 +45,17 @@ options_test() ->
         ],
         Events([{node_type, all}])
     ),
-    ?assertEqual([], Events([{node_type, hidden}])).
+    ?assertEqual([], Events([{node_type, hidden}])),
+    % As a map.
+    ?assertEqual([{nodeup, <<"a">>, #{}}, {nodedown, <<"a">>, #{}}], Events(#{})),
+    ?assertEqual(
+        [
+            {nodeup, <<"a">>, #{node_type => visible}},
+            {nodedown, <<"a">>, #{node_type => visible, nodedown_reason => lost}}
+        ],
+        Events(#{node_type => visible, nodedown_reason => true})
+    ),
+    ?assertEqual([], Events(#{node_type => hidden})).
 
 hooks_test() ->
     Fun = fun(Node) -> Node end,

@@ -35,6 +35,33 @@ nodes_test_() ->
             ]
         end}.
 
+%% As of `net_kernel'; no server is asked.
+invalid_options_test() ->
+    Types = [{node_type, hidden}, {node_type, visible}],
+    [
+        ?assertEqual({error, Reason}, partisan_nodes:monitor_nodes(Flag, Options))
+     || Flag <- [true, false],
+        {Options, Reason} <- [
+            {[absent], {unknown_options, [absent]}},
+            {[nodedown_reason, absent], {unknown_options, [absent]}},
+            {[{nodedown_reason, true}], {unknown_options, [{nodedown_reason, true}]}},
+            {[connection_id], {unknown_options, [connection_id]}},
+            {[{node_type, absent}], {bad_option_value, {node_type, absent}}},
+            {[{node_type, absent}, other], {bad_option_value, {node_type, absent}}},
+            {Types, {option_value_mismatch, lists:reverse(Types)}},
+            {#{absent => true}, {unknown_options, #{absent => true}}},
+            {#{node_type => absent}, {bad_option_value, #{node_type => absent}}},
+            {
+                #{nodedown_reason => perhaps, absent => true},
+                {bad_option_value, #{nodedown_reason => perhaps}}
+            },
+            {absent, {invalid_options, absent}},
+            {[nodedown_reason | absent], {invalid_options, [nodedown_reason | absent]}}
+        ]
+    ],
+    ?assertEqual(error, partisan_nodes:monitor_nodes(perhaps)),
+    ?assertEqual(error, partisan_nodes:monitor_nodes(perhaps, [absent])).
+
 joining_test_() ->
     {"a node joins and waits for it", {timeout, 600, fun joining/0}}.
 
@@ -154,9 +181,12 @@ broken([A, B, _]) ->
 
 incarnations([A, B, #{net := Net, configuration := Configuration} = C]) ->
     ok = collector(A, nodes, {monitor_nodes, []}),
+    ok = collector(A, informed, {monitor_nodes, #{nodedown_reason => true, node_type => all}}),
     ok = collector(B, nodes, {on_down, ['_', #{}]}),
     partisan_test_cluster:kill(C),
     ?assertEqual([{nodedown, name(C)}], collected(A, nodes, 1)),
+    Info = #{node_type => visible, nodedown_reason => lost},
+    ?assertEqual([{nodedown, name(C), Info}], collected(A, informed, 1)),
     ?assertEqual([name(C)], collected(B, nodes, 1)),
     Next = partisan_test_cluster:start_node(Net, Configuration),
     ok = await(fun() -> length(call(A, partisan, neighbours, [])) =:= 2 end),
@@ -221,8 +251,8 @@ unreachable_seed() ->
 %% On the nodes.
 
 %% Makes the calling sink of that name a subscriber.
-collect(_Sink, {monitor_nodes, []}) ->
-    ok = partisan_nodes:monitor_nodes(true);
+collect(_Sink, {monitor_nodes, Options}) ->
+    ok = partisan_nodes:monitor_nodes(true, Options);
 collect(Sink, {Hook, [Node, Options]}) ->
     ok = partisan_nodes:Hook(Node, fun(Name) -> Sink ! Name end, Options).
 

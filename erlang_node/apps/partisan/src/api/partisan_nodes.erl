@@ -23,31 +23,38 @@
 
 -type name() :: partisan_peer:name().
 -type hook() :: fun(() -> term()) | fun((name()) -> term()).
--type option() ::
-    nodedown_reason | {nodedown_reason, boolean()} | {node_type, visible | hidden | all}.
+-type node_type() :: visible | hidden | all.
+-type options() ::
+    [nodedown_reason | {node_type, node_type()}]
+    | #{nodedown_reason => boolean(), node_type => node_type()}.
 
 %% Milliseconds between checks of the members while joining.
 -define(CHECK, 50).
 
+-define(IS_NODE_TYPE(Type), (Type =:= visible orelse Type =:= hidden orelse Type =:= all)).
+
 %% @doc Subscribes the caller to `{nodeup, Node}' and `{nodedown, Node}' of neighbours, or ends all
 %% its subscriptions of this form. A neighbour is up until this incarnation is lost, not merely
 %% replaced in the view, so each incarnation is reported once. In a partial view every node that was
-%% a neighbour is asked for its incarnation each `heartbeat_interval' from then on.
--spec monitor_nodes(boolean()) -> ok.
-monitor_nodes(true) -> partisan_events_server:subscribe(node);
-monitor_nodes(false) -> partisan_events_server:unsubscribe(node).
+%% a neighbour is asked for its incarnation each `heartbeat_interval' from then on. When the runtime
+%% of this node ends, all nodes that are up are reported down. `error' if the flag is no boolean.
+-spec monitor_nodes(boolean()) -> ok | error.
+monitor_nodes(Flag) ->
+    monitor_nodes(Flag, []).
 
 %% @doc As `monitor_nodes/1'; with options, `{nodeup | nodedown, Node, Info}'. `node_type' adds
-%% `{node_type, visible}', `nodedown_reason' adds `{nodedown_reason, lost}'. No node is `hidden'.
--spec monitor_nodes(boolean(), [option()]) -> ok.
-monitor_nodes(Flag, []) ->
-    monitor_nodes(Flag);
-monitor_nodes(Flag, Options) ->
-    Key = {node, lists:usort(proplists:unfold(Options))},
-    case Flag of
-        true -> partisan_events_server:subscribe(Key);
-        false -> partisan_events_server:unsubscribe(Key)
-    end.
+%% `{node_type, visible}'; no node is `hidden'. `nodedown_reason' adds `{nodedown_reason, lost}':
+%% there is no other reason. `Info' is a list, or a map if the options are one. Invalid options are
+%% `{error, Reason}', as in `net_kernel'; its `connection_id' is unknown here.
+-spec monitor_nodes(boolean(), options()) -> ok | error | {error, Reason :: term()}.
+monitor_nodes(Flag, Options) when is_boolean(Flag) ->
+    case subscription(Options) of
+        {ok, Key} when Flag -> partisan_events_server:subscribe(Key);
+        {ok, Key} -> partisan_events_server:unsubscribe(Key);
+        {error, _} = Error -> Error
+    end;
+monitor_nodes(_Flag, _Options) ->
+    error.
 
 %% @equiv on_up(Node, Fun, #{})
 -spec on_up(partisan_events:pattern(), hook()) -> ok.
@@ -66,8 +73,8 @@ on_up(Node, Fun, Options) ->
 on_down(Node, Fun) ->
     on_down(Node, Fun, #{}).
 
-%% @doc Calls a function when a node is lost, or with `channel' when the last connection of that
-%% channel to it has broken.
+%% @doc Calls a function when a node is lost or the runtime of this one ends, or with `channel' when
+%% the last connection of that channel to it has broken.
 -spec on_down(partisan_events:pattern(), hook(), #{channel => atom()}) -> ok.
 on_down(Node, Fun, Options) ->
     hook(down, Node, Fun, Options).
@@ -139,6 +146,45 @@ update_members(Peers) ->
     end.
 
 %% Internals.
+
+%% Equal options are one subscription, in whatever order; `false' is the same as none.
+subscription([]) ->
+    {ok, node};
+subscription(Options) when is_map(Options) ->
+    Invalid = [
+        #{Key => Value}
+     || Key <- [nodedown_reason, node_type],
+        #{Key := Value} <- [Options],
+        not is_valid(Key, Value)
+    ],
+    case {Invalid, maps:without([nodedown_reason, node_type], Options)} of
+        {[Option | _], _} -> {error, {bad_option_value, Option}};
+        {[], Unknown} when map_size(Unknown) > 0 -> {error, {unknown_options, Unknown}};
+        {[], _} -> {ok, {node, maps:filter(fun(_, Value) -> Value =/= false end, Options)}}
+    end;
+%% Not of an improper list.
+subscription(Options) when length(Options) > 0 ->
+    Types = [Option || {node_type, _} = Option <- Options],
+    Others = [Option || Option <- Types, Option =/= hd(Types)],
+    Unknown = [
+        Option
+     || Option <- Options, Option =/= nodedown_reason, not lists:member(Option, Types)
+    ],
+    case {Types, Others, Unknown} of
+        {[First | _], [Other | _], _} ->
+            {error, {option_value_mismatch, [Other, First]}};
+        {[{node_type, Type} = Option | _], [], _} when not ?IS_NODE_TYPE(Type) ->
+            {error, {bad_option_value, Option}};
+        {_, [], [_ | _]} ->
+            {error, {unknown_options, Unknown}};
+        {_, [], []} ->
+            {ok, {node, lists:usort(proplists:unfold(Options))}}
+    end;
+subscription(Options) ->
+    {error, {invalid_options, Options}}.
+
+is_valid(nodedown_reason, Value) -> is_boolean(Value);
+is_valid(node_type, Value) -> ?IS_NODE_TYPE(Value).
 
 hook(When, Node, Fun, Options) ->
     Call =

@@ -20,7 +20,8 @@
 -type name() :: partisan_peer:name().
 %% A node, or any.
 -type pattern() :: name() | '_'.
--type key() :: node | {node, [{atom(), term()}]} | hook().
+%% Options as a list or as a map: the information of a notification has the same form.
+-type key() :: node | {node, [{atom(), term()}] | #{atom() => term()}} | hook().
 %% Calls a function with the name of the node.
 -type hook() :: {up | down, pattern(), Channel :: atom(), fun((name()) -> term())}.
 -type effect() :: {send, pid(), Message :: term()} | {run, fun((name()) -> term()), name()}.
@@ -117,19 +118,28 @@ effects(Event, Name, Info, #events{subscriptions = Subscriptions}) ->
 
 effect({Pid, node}, Event, Name, _Info) ->
     [{send, Pid, {Event, Name}}];
-effect({Pid, {node, Options}}, Event, Name, Info0) ->
-    Info = [I || {Option, _} = I <- Info0, proplists:get_bool(Option, Options)],
-    case proplists:get_value(node_type, Options) of
-        undefined -> [{send, Pid, {Event, Name, Info}}];
-        % No node is hidden.
-        hidden -> [];
-        _ -> [{send, Pid, {Event, Name, [{node_type, visible} | Info]}}]
-    end;
+effect({Pid, {node, #{} = Options}}, Event, Name, Info) ->
+    [
+        {send, Pid, {Event, Name, maps:from_list(Shown)}}
+     || Shown <- shown(Info, maps:to_list(Options))
+    ];
+effect({Pid, {node, Options}}, Event, Name, Info) ->
+    [{send, Pid, {Event, Name, Shown}} || Shown <- shown(Info, Options)];
 effect({_Pid, {When, Pattern, any, Fun}}, Event, Name, _Info) ->
     Is = When =:= up andalso Event =:= nodeup orelse When =:= down andalso Event =:= nodedown,
     [{run, Fun, Name} || Is, matches(Name, Pattern)];
 effect({_Pid, _Channel}, _Event, _Name, _Info) ->
     [].
+
+%% The information that the options ask for, once; not at all if they exclude the node.
+shown(Info0, Options) ->
+    Info = [I || {Option, _} = I <- Info0, proplists:get_bool(Option, Options)],
+    case proplists:get_value(node_type, Options) of
+        undefined -> [Info];
+        % No node is hidden.
+        hidden -> [];
+        _ -> [[{node_type, visible} | Info]]
+    end.
 
 matches(_Name, '_') -> true;
 matches(Name, Pattern) -> Name =:= Pattern.
