@@ -47,6 +47,13 @@ all() ->
         {neighbours, "`nodes/0` and `monitor_nodes` are about all nodes", "about neighbours",
             "about neighbours ([Nodes](runtime.md#nodes)): in a star or a partial view not all "
             "nodes. `monitor_node` and monitors of processes reach every node"},
+        {connection, "`monitor_nodes` reports the identifier of a connection, by `connection_id`",
+            "not examined",
+            "that option is unknown: a node has many connections to a neighbour, and none of them "
+            "stands for it"},
+        {nameless, "`erlang:send/2` fails with `badarg` if no process has the name", "not examined",
+            "`forward` to a name without a node is one to `{Name, Node}` of the own node: a "
+            "message without a receiver is dropped and counted"},
         {home, "`global:register_name` takes a process of any node", "no such registry",
             "one of the own node, otherwise `{nolocal, Process}`: a name belongs to the node of "
             "its process ([Names of the cluster](runtime.md#names-of-the-cluster))"}
@@ -145,6 +152,8 @@ shown() ->
         {neighbours, ["net_kernel:monitor_nodes/1", "net_kernel:monitor_nodes/2"],
             "the node is killed"},
         {neighbours, ["net_kernel:monitor_nodes/2"], "the type of a node that is killed"},
+        {connection, ["net_kernel:monitor_nodes/2"], "with the identifiers of connections"},
+        {nameless, ["erlang:send/2"], "without a node, which is absent"},
         {home, ["global:register_name/2"], "of a process of another node"}
     ].
 

@@ -22,6 +22,15 @@ arrivals() ->
             {Name, _} = fixture(server, S:own_node()),
             seen(S, Name, [hello])
         end},
+        {"erlang:send/2", "to a name of the own node, without the node", ok, fun(S) ->
+            {{Name, _}, _} = fixture(server, S:own_node()),
+            seen(S, Name, [hello])
+        end},
+        {"gen_server:cast/2", "to a name of the own node, without the node", ok, fun(S) ->
+            {{Name, _}, _} = fixture(server, S:own_node()),
+            _ = S:cast(Name, hello),
+            S:call(Name, seen, 60000)
+        end},
         {"erlang:send/2", "to a reference of the own node", ok, fun(S) ->
             {_, Reference} = fixture(server, S:own_node()),
             seen(S, Reference, [hello])
@@ -119,6 +128,17 @@ terms() ->
 
 no_receiver() ->
     [
+        {"erlang:send/2", "to a name without a node, which is absent", error, fun(S) ->
+            _ = S:send(absent, hello),
+            sent
+        end},
+        {"gen_server:call/3", "to a name without a node, which is absent", error, fun(S) ->
+            S:call(absent, hello, 60000)
+        end},
+        {"gen_server:cast/2", "to a name without a node, which is absent", error, fun(S) ->
+            S:cast(absent, hello)
+        end}
+    ] ++ [
         {"erlang:send/2", Title, error, fun(S) ->
             _ = S:send(Target(S), hello),
             sent

@@ -54,6 +54,15 @@ of_processes() ->
                 _ = S:send(Name, {stop, oops}),
                 receive {'DOWN', Monitor, Type, Object, Why} -> {Type, Object, Why} end
             end},
+            {"erlang:monitor/2", "of a name of the own node, without the node", ok, fun(S) ->
+                {{Name, Node}, _} = fixture(process, S:own_node()),
+                Monitor = S:monitor(process, Name),
+                ok = established(S, Node),
+                _ = S:send(Name, {stop, oops}),
+                receive
+                    {'DOWN', Monitor, Type, Object, Why} -> {Type, Object =:= {Name, Node}, Why}
+                end
+            end},
             {"erlang:monitor/2", "twice: two messages", ok, fun(S) ->
                 {Name, Reference} = fixture(process),
                 Monitors = [S:monitor(process, Reference) || _ <- [1, 2]],
@@ -120,6 +129,13 @@ of_none() ->
         ]
     ] ++
         [
+            {"erlang:monitor/2", "of an absent name, without a node", error, fun(S) ->
+                Monitor = S:monitor(process, absent),
+                receive
+                    {'DOWN', Monitor, Type, Object, Why} ->
+                        {Type, Object =:= {absent, S:own_node()}, Why}
+                end
+            end},
             {"erlang:monitor/2", "of a process of OTP that does not end", ok, fun(S) ->
                 _ = S:monitor(process, {kernel_sup, b()}),
                 Absent = S:monitor(process, {absent, b()}),

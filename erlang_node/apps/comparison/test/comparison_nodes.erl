@@ -81,6 +81,23 @@ subscriptions() ->
         {"net_kernel:monitor_nodes/2", "of hidden nodes", ok, fun(S) ->
             [(S:net_kernel()):monitor_nodes(F, [{node_type, hidden}]) || F <- [true, false]]
         end},
+        {"net_kernel:monitor_nodes/2", "with the identifiers of connections", ok, fun(S) ->
+            [(S:net_kernel()):monitor_nodes(F, [connection_id]) || F <- [true, false]]
+        end},
+        {"net_kernel:monitor_nodes/2", "with an empty map of options", ok, fun(S) ->
+            [(S:net_kernel()):monitor_nodes(Flag, #{}) || Flag <- [true, false]]
+        end},
+        {"net_kernel:monitor_nodes/2", "with a map of options", ok, fun(S) ->
+            Options = #{nodedown_reason => true, node_type => all},
+            [(S:net_kernel()):monitor_nodes(Flag, Options) || Flag <- [true, false]]
+        end},
+        {"net_kernel:monitor_nodes/2", "with equal options twice", ok, fun(S) ->
+            Options = [nodedown_reason, {node_type, all}, nodedown_reason, {node_type, all}],
+            [(S:net_kernel()):monitor_nodes(Flag, Options) || Flag <- [true, false]]
+        end},
+        {"net_kernel:monitor_nodes/1", "with a flag that is no boolean", error, fun(S) ->
+            (S:net_kernel()):monitor_nodes(perhaps)
+        end},
         {"net_kernel:monitor_nodes/2", "ended without having begun", error, fun(S) ->
             (S:net_kernel()):monitor_nodes(false, [nodedown_reason])
         end},
@@ -88,7 +105,26 @@ subscriptions() ->
             ok = (S:net_kernel()):monitor_nodes(true, [nodedown_reason]),
             (S:net_kernel()):monitor_nodes(false, [])
         end}
-    ].
+    ] ++
+        [
+            {"net_kernel:monitor_nodes/2", "with " ++ Title, error, fun(S) ->
+                (S:net_kernel()):monitor_nodes(Flag, Options)
+            end}
+         || {Title, Flag, Options} <- [
+                {"a flag that is no boolean", perhaps, []},
+                {"a flag that is no boolean, and an unknown option", perhaps, [nothing]},
+                {"an unknown option", true, [nothing]},
+                {"an unknown option, ended", false, [nothing]},
+                {"an unknown option as a pair", true, [{nothing, true}]},
+                {"an unknown option, which is known in a map", true, [{nodedown_reason, true}]},
+                {"an unknown option in a map", true, #{nothing => true}},
+                {"options that are an atom", true, nothing},
+                {"an unknown type of nodes", true, [{node_type, nothing}]},
+                {"an unknown type of nodes in a map", true, #{node_type => nothing}},
+                {"two types of nodes", true, [{node_type, hidden}, {node_type, visible}]},
+                {"a reason that is no boolean", true, #{nodedown_reason => perhaps}}
+            ]
+        ].
 
 connections() ->
     [
@@ -145,6 +181,14 @@ losses() ->
                 ok = (S:net_kernel()):monitor_nodes(true, [nodedown_reason]),
                 lost(S, Node, Ready, fun() ->
                     receive {nodedown, Node, Info} -> [Key || {Key, _} <- Info] end
+                end)
+            end},
+        {"net_kernel:monitor_nodes/2", "with a map of options, and the node is killed", loss,
+            fun(S, Node, Ready) ->
+                Options = #{nodedown_reason => true, node_type => visible},
+                ok = (S:net_kernel()):monitor_nodes(true, Options),
+                lost(S, Node, Ready, fun() ->
+                    receive {nodedown, Node, #{} = Info} -> lists:sort(maps:keys(Info)) end
                 end)
             end},
         {"erlang:nodes/0", "without a node that is killed", loss, fun(S, Node, Ready) ->

@@ -3,7 +3,7 @@
 
 -export([cases/0]).
 
--import(comparison_run, [b/0, absent/0, fixture/1, mailbox/0, ended/2]).
+-import(comparison_run, [b/0, absent/0, fixture/1, fixture/2, mailbox/0, ended/2]).
 -import(comparison_monitors, [established/1]).
 
 -define(F, comparison_functions).
@@ -118,6 +118,37 @@ links() ->
         ]
     ] ++
         [
+            {"erlang:link/1", "with a process of the own node, by its identifier", ok, fun(S) ->
+                false = process_flag(trap_exit, true),
+                Pid = spawn(fun() -> receive {stop, Why} -> exit(Why) end end),
+                true = (S:erlang()):link(Pid),
+                Pid ! {stop, oops},
+                receive {'EXIT', From, Why} -> {From =:= Pid, Why, mailbox()} end
+            end},
+            {"erlang:unlink/1", "of a process of the own node, by its identifier", ok, fun(S) ->
+                {Pid, Monitor} = spawn_monitor(fun() -> receive {stop, Why} -> exit(Why) end end),
+                true = (S:erlang()):link(Pid),
+                true = (S:erlang()):unlink(Pid),
+                Pid ! {stop, oops},
+                receive {'DOWN', Monitor, process, _, Why} -> {Why, mailbox()} end
+            end}
+        ] ++
+        [
+            {"erlang:" ++ atom_to_list(Function) ++ "/1", "of " ++ Title, error, fun(S) ->
+                false = process_flag(trap_exit, true),
+                Target = Make(S),
+                {comparison_outcome:of_call(fun() -> (S:erlang()):Function(Target) end), mailbox()}
+            end}
+         || Function <- [link, unlink],
+            {Title, Make} <- [
+                {"a number", fun(_) -> 42 end},
+                {"a name of the own node", fun(_) -> fixture end},
+                {"a name of another node", fun(_) -> {fixture, b()} end},
+                {"an Erlang reference", fun(_) -> make_ref() end},
+                {"an alias", fun(S) -> (S:erlang()):alias() end}
+            ]
+        ] ++
+        [
             {"erlang:link/1", "with a process that has ended", error, fun(S) ->
                 false = process_flag(trap_exit, true),
                 {_, Reference} = Process = fixture(process),
@@ -180,6 +211,10 @@ signals() ->
                 receive ready -> ok end,
                 Result = (S:erlang()):exit(Pid, hint),
                 receive Trapped -> {Result, Trapped} end
+            end},
+            {"erlang:exit/2", "to a name of the own node", error, fun(S) ->
+                {{Name, _}, _} = fixture(process, S:own_node()),
+                (S:erlang()):exit(Name, oops)
             end},
             {"erlang:exit/2", "to a process that has ended", error, fun(S) ->
                 {_, Reference} = Process = fixture(process),
