@@ -4,8 +4,8 @@
 
 -export([all/0, without_cases/0, reason/2, obsolete/1]).
 
-%% The name, and what each of the three does: Distributed Erlang, upstream Partisan, this runtime,
-%% with the reason.
+%% The name, and what each of the three does: Distributed Erlang, upstream Partisan (no text: its
+%% documents do not say), this runtime, with the reason.
 all() ->
     [
         {value, "`!` and `erlang:send/2` return the message", "`forward_message` returns `ok`",
@@ -48,10 +48,10 @@ all() ->
             "about neighbours ([Nodes](runtime.md#nodes)): in a star or a partial view not all "
             "nodes. `monitor_node` and monitors of processes reach every node"},
         {connection, "`monitor_nodes` reports the identifier of a connection, by `connection_id`",
-            "not examined",
+            "",
             "that option is unknown: a node has many connections to a neighbour, and none of them "
             "stands for it"},
-        {nameless, "`erlang:send/2` fails with `badarg` if no process has the name", "not examined",
+        {nameless, "`erlang:send/2` fails with `badarg` if no process has the name", "",
             "`forward` to a name without a node is one to `{Name, Node}` of the own node: a "
             "message without a receiver is dropped and counted"},
         {home, "`global:register_name` takes a process of any node", "no such registry",
@@ -60,7 +60,7 @@ all() ->
     ].
 
 %% Differences that no case shows: a case compares outcomes, not moments, permissions or what is
-%% missing. What each of the three does, as in `all/0'; no text: its documents do not say.
+%% missing. What each of the three does, as in `all/0'.
 without_cases() ->
     [
         {"`spawn` and its like return before the process exists", "",

@@ -32,7 +32,8 @@ page() ->
             difference(Disterl, Upstream, Ours)
          || {Disterl, Upstream, Ours} <- comparison_differences:without_cases()
         ],
-        "\n[Order](../explanation/delivery.md#order) lists what is ordered differently. So a "
+        "\n–: upstream's documents do not say, and it was not tried.\n\n"
+        "[Order](../explanation/delivery.md#order) lists what is ordered differently. So a "
         "`DOWN` may have the reason `noproc` if the process ends before the monitor has reached "
         "its node.\n\n"
         "## Cases\n\n"
@@ -41,6 +42,8 @@ page() ->
         [row(Call, Calls) || Call <- lists:usort([Call || {Call, _, _, _} <- Calls])]
     ].
 
+difference(Disterl, "", Ours) ->
+    difference(Disterl, "–", Ours);
 difference(Disterl, Upstream, Ours) ->
     ["| ", Disterl, " | ", Upstream, " | ", Ours, " |\n"].
 
