@@ -176,6 +176,13 @@ class Session:
         file = self._cell(slug)
         return dict(json.loads(file.read_text())) if file.exists() else None
 
+    def kept_like(self, pattern: str) -> list[Cell]:
+        """The kept cells whose names match, as `Path.glob` does, in no order."""
+        return [
+            dict(json.loads(file.read_text()))
+            for file in self._cell(pattern).parent.glob(f"{pattern}.json")
+        ]
+
     def keep(self, slug: str, cell: Cell) -> Cell:
         """Keeps a cell, so that an interrupted run continues after it; returns it."""
         file = self._cell(slug)

@@ -1,15 +1,15 @@
 """`python -m scale_tests mesh [SYSTEM ...]`: measures how large a cluster gets.
 
-Prints tables, writes build/results/bench-mesh.json, a page and a picture. Cells that are done are
-not repeated. `--plan` prints how long it takes and measures nothing. `QUICK=1` takes two small
-sizes and says so in the result. Needs root for the memory of nodes. Our nodes send heartbeats as
-often as those of Distributed Erlang their ticks, or rarer if they have many peers; X-BOT,
-Cyclon and the SCAMPs have longer periods than by default.
+Prints tables, writes build/results/bench-mesh.json, a page and a picture of all cells that are
+done; these are not repeated. `--plan` prints how long it takes and measures nothing. `--nodes`
+takes other sizes; `QUICK=1` takes two small ones, and says so in the result. Needs root for the
+memory of nodes. Our nodes send heartbeats as often as those of Distributed Erlang their ticks, or
+rarer if they have many peers; X-BOT, Cyclon and the SCAMPs have longer periods than by default.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from scale_tests import otp
@@ -27,7 +27,7 @@ TICK_SECONDS, QUICK_TICK_SECONDS = 15.0, 2.0
 
 def measure(session: Session) -> int:
     """Measures the systems that are named, or all."""
-    sizes = QUICK_SIZES if session.quick else SIZES
+    sizes = session.options.nodes or (QUICK_SIZES if session.quick else SIZES)
     tick = QUICK_TICK_SECONDS if session.quick else TICK_SECONDS
     wanted = session.options.names or NAMES
     kept = {s: _kept(session, s, sizes) for s in SYSTEMS if s.slug in wanted}
@@ -39,6 +39,19 @@ def measure(session: Session) -> int:
     )
     if session.options.plan:
         return 0
+    if left:
+        _measure_left(session, kept, sizes, tick)
+    cells = _all_kept(session)
+    return session.conclude(
+        cells,
+        versions=versions.of_machine({cell["otp"] for cell in cells if cell["otp"]}),
+        config={"tick_seconds": tick, "periods": systems.PERIODS},
+    )
+
+
+def _measure_left(
+    session: Session, kept: Mapping[System, list[Cell]], sizes: Sequence[int], tick: float
+) -> None:
     release = build_release()
     otp.compile_runtime()
     for system, done in kept.items():
@@ -47,12 +60,6 @@ def measure(session: Session) -> int:
             done.append(session.keep(_slug(session, system, nodes), cell))
             outcome = f"held for {cell['held_s']:.0f} s" if cell["held"] else cell["ended_by"]
             session.say(f"{system.slug}, {nodes} nodes: {outcome}")
-    cells = [cell for done in kept.values() for cell in done]
-    return session.conclude(
-        cells,
-        versions=versions.of_machine({cell["otp"] for cell in cells if cell["otp"]}),
-        config={"tick_seconds": tick, "periods": systems.PERIODS},
-    )
 
 
 def _kept(session: Session, system: System, sizes: Sequence[int]) -> list[Cell]:
@@ -65,7 +72,18 @@ def _kept(session: Session, system: System, sizes: Sequence[int]) -> list[Cell]:
     return done
 
 
-def _slug(session: Session, system: System, nodes: int) -> str:
+def _all_kept(session: Session) -> list[Cell]:
+    """All cells that are done, also of systems and sizes that were not asked for this time."""
+    return [
+        cell
+        for system in SYSTEMS
+        for cell in sorted(
+            session.kept_like(_slug(session, system, "*")), key=lambda cell: int(cell["nodes"])
+        )
+    ]
+
+
+def _slug(session: Session, system: System, nodes: int | str) -> str:
     return f"{system.slug}-{nodes}-{'quick' if session.quick else 'full'}"
 
 
@@ -78,6 +96,7 @@ BENCH = Bench(
     draw=partial(drawing.draw, [report.PICTURE]),
     options=(
         names_of("SYSTEM", NAMES),
+        option("--nodes", type=int, nargs="+", metavar="N", help="other sizes, ascending"),
         option("--plan", action="store_true", help="print how long it takes"),
     ),
     interrupted=": the same command continues with the cells that are not done.",

@@ -54,6 +54,19 @@ def test_the_plan_counts_what_is_left(tmp_path: Path, capsys: pytest.CaptureFixt
     assert [*tmp_path.rglob("*.json")] == [done]
 
 
+def test_a_result_has_every_cell_that_is_done(tmp_path: Path) -> None:
+    (tmp_path / "cells").mkdir()
+    done = {nodes: cell(nodes, overlay="static") for nodes in (64, 8, 512)}
+    for nodes, one in done.items():
+        (tmp_path / "cells" / f"ours-static-{nodes}-full.json").write_text(json.dumps(one))
+    (tmp_path / "cells" / "ours-static-16-quick.json").write_text(json.dumps(cell(16)))
+    arguments = ["--out", str(tmp_path), "ours-static", "--nodes", "8", "64"]
+    # Both sizes are done: nothing is started.
+    assert cli.BENCH.main(arguments) == 0
+    (document,) = tmp_path.glob("*.json")
+    assert [one["nodes"] for one in json.loads(document.read_text())["cells"]] == [8, 64, 512]
+
+
 def test_nodes_are_ended_before_memory_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plan = Plan(nodes=1, overlay="{full_mesh, #{}}")
     with fleet(plan, tmp_path, release=tmp_path) as started:
