@@ -7,9 +7,15 @@ from collections.abc import Sequence
 from matplotlib.figure import Figure
 
 from scale_tests.measure.checks import Check
-from scale_tests.measure.drawing import Picture, panels
+from scale_tests.measure.drawing import Picture, legend_below, panels
 from scale_tests.measure.page import Table
 from scale_tests.measure.spread import Cell
+
+GREYS = ("black", "silver")
+"""The colours of Distributed Erlang, stock and tuned."""
+
+PLACE = 0.03
+"""Between two systems of one size in the picture, where sizes are 1 apart."""
 
 TIMES = 10
 """The claim: an order of magnitude more nodes."""
@@ -57,23 +63,45 @@ def held(cells: Sequence[Cell], label: str) -> int:
 
 
 def _plot(figure: Figure, cells: Sequence[Cell]) -> bool:
-    """Processor time and memory of a node against nodes."""
+    """Processor time and memory of a node against nodes; a cross is a size that was lost."""
     titles = {
         "cpu_s_per_node": "processor time of a node, s",
         "memory_mb_per_node": "memory of a node, MB",
     }
+    sizes = sorted({int(cell["nodes"]) for cell in cells})
+    labels = _labels(cells)
+    theirs = [label for label in labels if not _is_ours(label)]
     for axes, (key, title) in zip(panels(figure, 2), titles.items(), strict=True):
-        for label in _labels(cells):
-            points = [cell for cell in _of(cells, label) if cell["held"]]
-            style = "o-" if _is_ours(label) else "s--"
-            axes.loglog([c["nodes"] for c in points], [c[key] for c in points], style, label=label)
-        axes.set(xlabel="nodes", ylabel=title)
-    figure.axes[0].legend(fontsize=8)
+        for index, label in enumerate(labels):
+            of = _of(cells, label)
+            # Points of one size would lie upon one another: each system has its own place.
+            at = [
+                sizes.index(int(cell["nodes"])) + PLACE * (index - len(labels) / 2) for cell in of
+            ]
+            points = [
+                (x, cell[key]) for x, cell in zip(at, of, strict=True) if cell[key] is not None
+            ]
+            (line,) = axes.plot(
+                *zip(*points, strict=True),
+                marker="o" if _is_ours(label) else "s",
+                linestyle="-" if _is_ours(label) else "--",
+                color=f"C{index - len(theirs)}" if _is_ours(label) else GREYS[index],
+                label=label,
+            )
+            lost = [point for point, cell in zip(points, of, strict=True) if not cell["held"]]
+            if lost:
+                axes.plot(*zip(*lost, strict=True), "x", color=line.get_color(), markersize=14)
+        axes.set(xlabel="nodes", ylabel=title, ylim=(0, None))
+        axes.set_xticks(range(len(sizes)), [f"{size:,}" for size in sizes])
+    legend_below(figure, columns=4)
     return bool(cells)
 
 
 PICTURE = Picture(
-    name="mesh", title="Clusters that formed and held, by size", plot=_plot, size=(10, 4.5)
+    name="mesh",
+    title="Clusters on one machine: held (point), not formed or not held (cross)",
+    plot=_plot,
+    size=(10, 5.5),
 )
 
 
