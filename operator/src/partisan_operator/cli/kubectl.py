@@ -9,10 +9,12 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from queue import Empty, SimpleQueue
 from tempfile import TemporaryFile
+from threading import Thread
 from typing import Any, cast
 from urllib.parse import urlencode
 
@@ -22,6 +24,9 @@ PROGRAM = "kubectl"
 FIELD_MANAGER = "kubectl-partisan"
 REQUEST_TIMEOUT = "15s"
 """Kubectl's timeout for one answer."""
+
+_WAKE_SECONDS = 0.5
+"""Between two moments at which a signal is certainly handled."""
 
 _END_SECONDS = 5.0
 """Seconds in which kubectl ends after its input."""
@@ -88,11 +93,14 @@ class Kubectl:
             text=True,
             errors="replace",
         ) as process:
-            assert process.stdout is not None
+            lines: SimpleQueue[str | None] = SimpleQueue()
+            reader = Thread(target=_read, args=(process.stdout, lines), daemon=True)
+            reader.start()
             try:
-                yield from (line.rstrip("\n") for line in process.stdout)
+                yield from _until_none(lines)
             finally:
                 process.terminate()
+                reader.join()
         if process.returncode > 0:
             raise KubectlError("", f"kubectl {arguments[0]} failed, its error is above")
 
@@ -219,3 +227,25 @@ def error_in(output: str) -> KubectlError:
     if match := _INVALID.search(text):
         return KubectlError("Invalid", match["message"])
     return KubectlError("", text.removeprefix("error: ") or "kubectl failed without a message")
+
+
+def _read(stream: Iterable[str], lines: SimpleQueue[str | None]) -> None:
+    for line in stream:
+        lines.put(line.rstrip("\n"))
+    lines.put(None)
+
+
+def _until_none(lines: SimpleQueue[str | None]) -> Iterator[str]:
+    """Yield the lines that another thread reads.
+
+    A signal that comes just before a read begins is handled after it, which may be never: so this
+    thread, whose signals they are, does not read, and wakes now and then.
+    """
+    while True:
+        try:
+            line = lines.get(timeout=_WAKE_SECONDS)
+        except Empty:
+            continue
+        if line is None:
+            return
+        yield line
