@@ -6,7 +6,10 @@
 %%% way down to the first key whose decision differs. If the other one decides earlier there, the
 %%% present one is not the leader, and neither is anything below it.
 %%%
-%%% Sound if the process is symmetric as its `symmetry/1' declares (see {@link partisan_process}).
+%%% Sound if the process is symmetric as its `symmetry/1' declares (see {@link partisan_process}),
+%%% with one known exception: messages that arrive at the same time are ordered by the names of
+%%% their senders. Where a node crashes between two of them, renaming the senders gives an execution
+%%% that differs in more than names, and its outcome may be missed.
 -module(verify_symmetry).
 
 -export([group/2]).
