@@ -73,24 +73,27 @@ def _plot(figure: Figure, cells: Sequence[Cell]) -> bool:
     theirs = [label for label in labels if not _is_ours(label)]
     for axes, (key, title) in zip(panels(figure, 2), titles.items(), strict=True):
         for index, label in enumerate(labels):
-            of = _of(cells, label)
+            # A cluster that an emulator's own end has ended has no figures.
+            of = [cell for cell in _of(cells, label) if cell[key] is not None]
             # Points of one size would lie upon one another: each system has its own place.
-            at = [
-                sizes.index(int(cell["nodes"])) + PLACE * (index - len(labels) / 2) for cell in of
-            ]
-            points = [
-                (x, cell[key]) for x, cell in zip(at, of, strict=True) if cell[key] is not None
-            ]
+            at = PLACE * (index - len(labels) / 2)
+            points = [(sizes.index(int(cell["nodes"])) + at, cell[key]) for cell in of]
             (line,) = axes.plot(
-                *zip(*points, strict=True),
+                [x for x, _ in points],
+                [y for _, y in points],
                 marker="o" if _is_ours(label) else "s",
                 linestyle="-" if _is_ours(label) else "--",
                 color=f"C{index - len(theirs)}" if _is_ours(label) else GREYS[index],
                 label=label,
             )
             lost = [point for point, cell in zip(points, of, strict=True) if not cell["held"]]
-            if lost:
-                axes.plot(*zip(*lost, strict=True), "x", color=line.get_color(), markersize=14)
+            axes.plot(
+                [x for x, _ in lost],
+                [y for _, y in lost],
+                "x",
+                color=line.get_color(),
+                markersize=14,
+            )
         axes.set(xlabel="nodes", ylabel=title, ylim=(0, None))
         axes.set_xticks(range(len(sizes)), [f"{size:,}" for size in sizes])
     legend_below(figure, columns=4)

@@ -11,7 +11,7 @@
 -export([host_and_port/3]).
 -export([port/2]).
 
--import(partisan_upstream_value, [text/1, invalid/2]).
+-import(partisan_upstream_value, [text/1, text_or_empty/1, invalid/2]).
 
 -define(KEYS, [listen_addrs, peer_ip, peer_port, peer_host]).
 
@@ -47,7 +47,7 @@ host_and_port(Key, Text, Default) ->
 port(_Key, Port) when is_integer(Port), Port >= 0, Port =< 65535 ->
     Port;
 port(Key, Given) ->
-    case string:to_integer(parsable(Given)) of
+    case string:to_integer(text_or_empty(Given)) of
         {Port, ""} when is_integer(Port), Port >= 0, Port =< 65535 -> Port;
         _ -> invalid("~s: ~0p is no port number from 0 to 65535", [Key, Given])
     end.
@@ -104,7 +104,7 @@ ip(Key, Given) ->
         true ->
             Given;
         false ->
-            case inet:parse_strict_address(parsable(Given)) of
+            case inet:parse_strict_address(text_or_empty(Given)) of
                 {ok, Ip} ->
                     Ip;
                 {error, _} ->
@@ -112,12 +112,6 @@ ip(Key, Given) ->
                         Key, Given
                     ])
             end
-    end.
-
-parsable(Given) ->
-    case text(Given) of
-        error -> "";
-        Text -> Text
     end.
 
 is_any({0, 0, 0, 0}) -> true;

@@ -7,7 +7,7 @@
 
 -export([converted/1]).
 
--import(partisan_upstream_value, [text/1, pairs/1, invalid/2]).
+-import(partisan_upstream_value, [text_or_empty/1, pairs/1, invalid/2]).
 
 %% @doc The fields with seeds in place of a list of addresses. Their ports are, unless given, that
 %% of this node.
@@ -43,7 +43,7 @@ seeds(partisan_peer_discovery_list, #{addresses := Addresses}, Fields) when is_l
 seeds(partisan_peer_discovery_list, Config, _Fields) ->
     invalid("peer_discovery: config is ~0p: give #{addresses => [...]}", [Config]);
 seeds(partisan_peer_discovery_dns, Config, _Fields) ->
-    Query = characters(maps:get(query, Config, maps:get(name, Config, "NAME"))),
+    Query = text_or_empty(maps:get(query, Config, maps:get(name, Config, "NAME"))),
     {Record, Naming} = dns(maps:get(record_type, Config, a)),
     invalid(
         "peer_discovery: by DNS nodes have other names here; set discovery => #{dns => {~s, ~0p}}"
@@ -65,17 +65,11 @@ seed({Name, Port}, _Default) ->
 seed(Name, Default) when is_atom(Name) ->
     seed(atom_to_list(Name), Default);
 seed(Given, Default) ->
-    case string:split(characters(Given), "@") of
+    case string:split(text_or_empty(Given), "@") of
         [Name, HostAndPort] when Name =/= "", HostAndPort =/= "" ->
             {Host, Port} =
                 partisan_upstream_address:host_and_port(peer_discovery, HostAndPort, Default),
             {unicode:characters_to_binary([Name, "@", Host]), Host, Port};
         _ ->
             invalid("peer_discovery: ~0p is no NAME@HOST or NAME@HOST:PORT", [Given])
-    end.
-
-characters(Given) ->
-    case text(Given) of
-        error -> "";
-        Text -> Text
     end.

@@ -3,6 +3,7 @@
 -module(partisan_upstream_value).
 
 -export([text/1]).
+-export([text_or_empty/1]).
 -export([pairs/1]).
 -export([invalid/2]).
 
@@ -17,6 +18,14 @@ text(Value) ->
     case io_lib:printable_unicode_list(Value) of
         true -> Value;
         false -> error
+    end.
+
+%% @doc The characters of a string or binary; of anything else none, which no parser accepts.
+-spec text_or_empty(term()) -> string().
+text_or_empty(Value) ->
+    case text(Value) of
+        error -> "";
+        Text -> Text
     end.
 
 %% @doc The options of a map, or of a list of pairs.
