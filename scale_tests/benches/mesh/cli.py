@@ -9,13 +9,14 @@ rarer if they have many peers; X-BOT, Cyclon and the SCAMPs have longer periods 
 
 from __future__ import annotations
 
+from argparse import ArgumentTypeError
 from collections.abc import Mapping, Sequence
 from functools import partial
 
 from scale_tests import otp
 from scale_tests.benches.mesh import report, systems
 from scale_tests.benches.mesh.systems import SYSTEMS, System
-from scale_tests.cluster.fleet import build_release
+from scale_tests.cluster.fleet import MOST_NODES, build_release
 from scale_tests.measure import drawing, versions
 from scale_tests.measure.bench import Bench, Cell, Session, names_of, option
 
@@ -27,7 +28,7 @@ TICK_SECONDS, QUICK_TICK_SECONDS = 15.0, 2.0
 
 def measure(session: Session) -> int:
     """Measures the systems that are named, or all."""
-    sizes = session.options.nodes or (QUICK_SIZES if session.quick else SIZES)
+    sizes = sorted(session.options.nodes or (QUICK_SIZES if session.quick else SIZES))
     tick = QUICK_TICK_SECONDS if session.quick else TICK_SECONDS
     wanted = session.options.names or NAMES
     kept = {s: _kept(session, s, sizes) for s in SYSTEMS if s.slug in wanted}
@@ -47,6 +48,12 @@ def measure(session: Session) -> int:
         versions=versions.of_machine({cell["otp"] for cell in cells if cell["otp"]}),
         config={"tick_seconds": tick, "periods": systems.PERIODS},
     )
+
+
+def _size(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 2 <= int(text) <= MOST_NODES):
+        raise ArgumentTypeError(f"{text!r} is no number of nodes from 2 to {MOST_NODES}")
+    return int(text)
 
 
 def _measure_left(
@@ -96,7 +103,7 @@ BENCH = Bench(
     draw=partial(drawing.draw, [report.PICTURE]),
     options=(
         names_of("SYSTEM", NAMES),
-        option("--nodes", type=int, nargs="+", metavar="N", help="other sizes, ascending"),
+        option("--nodes", type=_size, nargs="+", metavar="N", help="other sizes"),
         option("--plan", action="store_true", help="print how long it takes"),
     ),
     interrupted=": the same command continues with the cells that are not done.",

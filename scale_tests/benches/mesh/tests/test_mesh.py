@@ -62,11 +62,18 @@ def test_a_result_has_every_cell_that_is_done(tmp_path: Path) -> None:
     for nodes, one in done.items():
         (tmp_path / "cells" / f"ours-static-{nodes}-full.json").write_text(json.dumps(one))
     (tmp_path / "cells" / "ours-static-16-quick.json").write_text(json.dumps(cell(16)))
-    arguments = ["--out", str(tmp_path), "ours-static", "--nodes", "8", "64"]
+    arguments = ["--out", str(tmp_path), "ours-static", "--nodes", "64", "8"]
     # Both sizes are done: nothing is started.
     assert cli.BENCH.main(arguments) == 0
     (document,) = tmp_path.glob("*.json")
     assert [one["nodes"] for one in json.loads(document.read_text())["cells"]] == [8, 64, 512]
+
+
+@pytest.mark.parametrize("given", ["0", "1", "5000", "many"])
+def test_a_size_that_cannot_be_is_refused(given: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.BENCH.main(["--plan", "--nodes", given])
+    assert f"argument --nodes: '{given}' is no number of nodes" in capsys.readouterr().err
 
 
 def test_nodes_are_ended_before_memory_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
