@@ -239,9 +239,12 @@ consistent(#{scope := raw, inert := Inert}) when Inert =/= [] ->
     invalid("scope raw: not with inert", []);
 consistent(#{scope := raw, shard := {_, Shards}}) when Shards > 1 ->
     invalid("scope raw: not in shards", []);
-consistent(#{scope := raw, decisions := Kinds}) ->
+consistent(#{scope := Scope, order := Order, decisions := Kinds}) when
+    Scope =:= raw; Order =:= symmetric
+->
     case lists:member(crash, Kinds) of
-        true -> invalid("scope raw: not with crash", []);
+        true when Scope =:= raw -> invalid("scope raw: not with crash", []);
+        true -> invalid("order symmetric: not with crash, whose effect depends on names", []);
         false -> ok
     end;
 consistent(_Search) ->

@@ -7,9 +7,8 @@
 %%% present one is not the leader, and neither is anything below it.
 %%%
 %%% Sound if the process is symmetric as its `symmetry/1' declares (see {@link partisan_process}),
-%%% with one known exception: messages that arrive at the same time are ordered by the names of
-%%% their senders. Where a node crashes between two of them, renaming the senders gives an execution
-%%% that differs in more than names, and its outcome may be missed.
+%%% and no node crashes: messages that arrive at the same time are ordered by the names of their
+%%% senders, so renaming them changes which are handled before a crash between two of them.
 -module(verify_symmetry).
 
 -export([group/2]).

@@ -256,6 +256,9 @@ invalid_searches_name_field_and_remedy_test_() ->
             {"merge: only with scope recursive", #{merge => true, scope => base}},
             {"scope raw: not with most", #{scope => raw, most => 2}},
             {"scope raw: not with crash", #{scope => raw, decisions => [crash]}},
+            {"order symmetric: not with crash, whose effect depends on names", #{
+                order => symmetric, decisions => [drop, crash]
+            }},
             {"scenario: no event; export scenario/1 or give one", #{scenario => []}},
             {"scenario: {-1,<<\"n1\">>,{call,r,go}} is no {Milliseconds, Node, Event}", #{
                 scenario => [{-1, <<"n1">>, {call, r, go}}]
