@@ -21,6 +21,7 @@
 start(_Type, _Arguments) ->
     case node_config:load(fun os:getenv/1) of
         {ok, #{name := Name, development := Development} = Read, Warnings} ->
+            ok = unload(application:get_env(node, start_code, [])),
             ok = node_log:install(Name),
             ok = node_code:permit(Development),
             _ = [?LOG_WARNING(#{event => configuration, text => Text}) || Text <- Warnings],
@@ -68,6 +69,12 @@ hand_over(#{workload := {Module, _}} = Config) ->
         exit:Reason -> ?LOG_WARNING(#{event => handover_failed, reason => Reason})
     end,
     Config.
+
+%% Modules that only the start needs (vm.args). They are loaded again on demand; until then their
+%% memory is that of modules that follow.
+unload(Modules) ->
+    _ = [code:purge(Module) || Module <- Modules, code:delete(Module)],
+    ok.
 
 %% Before the rest is loaded: an early probe is answered as soon as the node has joined, without a
 %% second attempt.
