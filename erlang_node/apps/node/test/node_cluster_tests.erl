@@ -48,7 +48,8 @@ run(Mode) ->
 switch_test_() ->
     {timeout, 300, fun switch/0}.
 
-%% A node that restarts halfway reads the old file, and is sent the new one again.
+%% A node that restarts halfway reads the old file, and is sent the new one again. The parser that
+%% reads both is unloaded after each start.
 switch() ->
     New = ?T:new(4),
     Formed = lists:foldl(fun ?T:start/2, New, ?T:names(New)),
@@ -58,6 +59,7 @@ switch() ->
         ok = await_value(30, Formed),
         Channels = [#{name => default, parallelism => 4}, #{name => gossip, monotonic => true}],
         Other = #{overlay => {hyparview, #{}}, channels => Channels, revision => <<"2">>},
+        ?assertEqual(false, ?T:call(0, code, is_loaded, [inet_config], Formed)),
         [{200, _, _} = configure(I, Other, Formed) || I <- [0, 1, 2]],
         Late = ?T:start(3, ?T:kill(3, Formed)),
         ?assertMatch(#{<<"revision">> := <<"1">>}, ?T:status(3, Late)),

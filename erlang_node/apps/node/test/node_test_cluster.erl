@@ -100,9 +100,11 @@ start(I, #{directory := Dir, nodes := Nodes} = Cluster) ->
     ],
     Paths = lists:append([["-pa", Path] || Path <- code:get_path(), Path =/= "."]),
     Flags = ["+S", "1:1", "+sbwt", "none", "-kernel", "logger_level", "critical"],
+    % A part of what vm.args has.
+    StartCode = ["-node", "start_code", "[erl_parse,erl_scan,inet_config]"],
     {ok, Peer, _} = peer:start(#{
         connection => standard_io,
-        args => Flags ++ Paths,
+        args => Flags ++ StartCode ++ Paths,
         env => Environment,
         wait_boot => ?TIMEOUT_MS
     }),
