@@ -1,8 +1,10 @@
 """`python -m scale_tests ring`: echo, a key-value store and acknowledged messages, as published.
 
 Three systems in turns: this runtime, Distributed Erlang and raw sockets, under the same ring. A
-cell that is done is kept in DIRECTORY/cells.jsonl and not measured again; remove the file to do so.
-`--plan` prints how long it takes and measures nothing. `QUICK=1` takes fewer points. Needs root.
+cell that is done is kept in DIRECTORY/cells.jsonl and not measured again, nor is one that the
+document in DIRECTORY has: a full run may take several sittings, and `--out docs/results/ring`
+continues the published one. `--plan` prints how long it takes and measures nothing. `QUICK=1` takes
+fewer points. Needs root.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from functools import partial
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 from scale_tests import otp
@@ -30,19 +33,21 @@ KEPT = (
 )
 """Figures and circumstances of a cell."""
 
+SERVICES = ("ack", "history", "echo", "kvs")
+
 
 def _measure(session: Session) -> int:
     wanted = session.options
-    planned = [
-        cell
-        for cell in plans.plan(quick=session.quick)
-        if cell.service in (wanted.services or ("ack", "history", "echo", "kvs"))
-    ]
+    planned = plans.plan(quick=session.quick)
     done = _done(session)
-    todo = [cell for cell in planned if _find(cell, done) is None]
+    todo = [
+        cell
+        for cell in planned
+        if cell.service in (wanted.services or SERVICES) and _find(cell, done) is None
+    ]
     session.say(
         f"{len(planned)} cells, {plans.seconds(planned) / 60:.0f} minutes in all; "
-        f"{len(planned) - len(todo)} are done, {plans.seconds(todo) / 60:.0f} minutes are left"
+        f"{len(todo)} are left, which take {plans.seconds(todo) / 60:.0f}"
     )
     if wanted.plan:
         return 0
@@ -53,7 +58,11 @@ def _measure(session: Session) -> int:
     return session.conclude(
         cells,
         versions=versions.of_machine(cell["otp"] for cell in cells),
-        config={"partitions": plans.PARTITIONS, "messages": plans.MESSAGES},
+        config={
+            "partitions": plans.PARTITIONS,
+            "messages": plans.MESSAGES,
+            "planned": len(planned),
+        },
         complete=len(cells) == len(planned),
     )
 
@@ -70,7 +79,7 @@ BENCH = Bench(
     options=(
         option("--plan", action="store_true", help="print how long it takes"),
         option("--report", action="store_true", help="the page of what is done"),
-        option("--services", type=listed, default=()),
+        option("--services", type=listed, default=(), help=f"of {', '.join(SERVICES)}"),
     ),
     expected=(WireError,),
     interrupted=": the same command continues with the cells that are not done.",
@@ -78,17 +87,28 @@ BENCH = Bench(
 
 
 def _done(session: Session) -> list[dict[str, Any]]:
-    file = session.directory / "cells.jsonl"
-    return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+    """The cells of this run, and of the document that it continues."""
+    file, document = _file(session), session.directory / f"{BENCH.kept_as}.json"
+    found = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+    return found + (json.loads(document.read_text())["cells"] if document.exists() else [])
+
+
+def _file(session: Session) -> Path:
+    return session.directory / "cells.jsonl"
 
 
 def _find(cell: Cell, done: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
     return next((found for found in done if cell.is_of(found)), None)
 
 
+def _sitting(session: Session) -> dict[str, str]:
+    """When and of which source cells are measured: they need not be of one day."""
+    return {"day": f"{session.started:%Y-%m-%d}", "source": versions.of_repository()["source"]}
+
+
 def _run(todo: Sequence[Cell], session: Session) -> Iterator[dict[str, Any]]:
     """Measures the cells; yields each when it is written."""
-    started, file = time.monotonic(), session.directory / "cells.jsonl"
+    started, file, sitting = time.monotonic(), _file(session), _sitting(session)
     file.parent.mkdir(parents=True, exist_ok=True)
     whole, passed, number = plans.seconds(todo), 0.0, 0
     for (is_ack, rtt_ms, window, _), group in groupby(todo, key=lambda cell: cell.place):
@@ -101,7 +121,7 @@ def _run(todo: Sequence[Cell], session: Session) -> Iterator[dict[str, Any]]:
             found = systems.run(line, jobs, alive="all" if is_ack else "one")
             for cell, figures in zip(cells, found, strict=True):
                 row = asdict(cell) | {key: figures.get(key) for key in KEPT}
-                row["timeouts"] = figures.get("timeouts", 0)
+                row |= sitting | {"timeouts": figures.get("timeouts", 0)}
                 if cell.service == "history":
                     (verdict,) = linearizable.judge([history])
                     row |= {"keys": verdict.keys, "not_linearizable": [*verdict.wrong]}

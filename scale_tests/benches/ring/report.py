@@ -157,11 +157,22 @@ def _table(cells: Sequence[Cell], service: str) -> Table:
 def text(meta: Mapping[str, Any], cells: Sequence[Cell]) -> list[str]:
     """Paragraphs for the page of a run."""
     return [
-        *([] if meta["complete"] else ["**Not complete: some cells are not done.**"]),
+        *(
+            []
+            if meta["complete"]
+            else [f"**Not complete: {len(cells)} of {meta['config']['planned']} cells are done.**"]
+        ),
+        "Measured on " + ", ".join(_sittings(cells)) + ".",
         "Figures of several systems: this runtime / Distributed Erlang / raw sockets; medians, "
         "with the least and the largest value.",
         *_windows(cells),
     ]
+
+
+def _sittings(cells: Sequence[Cell]) -> list[str]:
+    """The days, each with the sources whose cells were measured on it."""
+    found = sorted({(cell["day"], cell["source"]) for cell in cells})
+    return [f"{day} ({source})" for day, source in found]
 
 
 def _windows(cells: Sequence[Cell]) -> list[str]:

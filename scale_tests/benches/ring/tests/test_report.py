@@ -25,6 +25,8 @@ def measured(cell: plan.Cell, rate: float) -> dict[str, Any]:
         "violations": 0,
         "keys": 48,
         "not_linearizable": [],
+        "day": "2026-11-27",
+        "source": "0" if cell.service == "ack" else "1",
     }
 
 
@@ -72,7 +74,9 @@ def test_every_service_has_a_table_with_what_was_published() -> None:
 def test_the_page_has_the_bytes_of_a_link_and_says_when_it_is_not_complete(tmp_path: Path) -> None:
     drawn = drawing.draw(pictures.PICTURES, CELLS, tmp_path)
     assert [picture.file.name for picture in drawn] == ["echo.svg", "kvs.svg", "ack.svg"]
-    text = report.text({"complete": False}, CELLS)
-    assert "Not complete" in text[0]
+    config = {"planned": 817}
+    text = report.text({"complete": False, "config": config}, CELLS)
+    assert f"Not complete: {len(CELLS)} of 817 cells are done" in text[0]
+    assert text[1] == "Measured on 2026-11-27 (0), 2026-11-27 (1)."
     assert any("186 KB for each link" in paragraph for paragraph in text)
-    assert "Not complete" not in "".join(report.text({"complete": True}, CELLS))
+    assert "Not complete" not in "".join(report.text({"complete": True, "config": config}, CELLS))
