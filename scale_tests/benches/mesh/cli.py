@@ -14,8 +14,9 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from scale_tests import otp
-from scale_tests.benches.mesh import report, systems
-from scale_tests.benches.mesh.systems import SYSTEMS, System
+from scale_tests.benches.mesh import report, run
+from scale_tests.benches.mesh.sizes import next_size, remaining, seconds
+from scale_tests.benches.mesh.systems import PERIODS, SYSTEMS, System
 from scale_tests.cluster.fleet import MOST_NODES, build_release
 from scale_tests.measure import drawing, versions
 from scale_tests.measure.bench import Bench, Cell, Session, names_of, option
@@ -32,10 +33,10 @@ def measure(session: Session) -> int:
     tick = QUICK_TICK_SECONDS if session.quick else TICK_SECONDS
     wanted = session.options.names or NAMES
     kept = {s: _kept(session, s, sizes) for s in SYSTEMS if s.slug in wanted}
-    left = [nodes for done in kept.values() for nodes in systems.remaining(done, sizes)]
+    left = [nodes for done in kept.values() for nodes in remaining(done, sizes)]
     session.say(
         f"{len(left)} cells of {len(kept)} systems are left, at most: about "
-        f"{sum(systems.seconds(nodes, tick) for nodes in left) / 60:.0f} minutes on 2 processors. "
+        f"{sum(seconds(nodes, tick) for nodes in left) / 60:.0f} minutes on 2 processors. "
         "A system that does not hold a size gets no larger one."
     )
     if session.options.plan:
@@ -46,7 +47,7 @@ def measure(session: Session) -> int:
     return session.conclude(
         cells,
         versions=versions.of_machine({cell["otp"] for cell in cells if cell["otp"]}),
-        config={"tick_seconds": tick, "periods": systems.PERIODS},
+        config={"tick_seconds": tick, "periods": PERIODS},
     )
 
 
@@ -62,8 +63,8 @@ def _measure_left(
     release = build_release()
     otp.compile_runtime()
     for system, done in kept.items():
-        while (nodes := systems.next_size(done, sizes)) is not None:
-            cell = systems.measure(system, release, nodes, tick)
+        while (nodes := next_size(done, sizes)) is not None:
+            cell = run.measure(system, release, nodes, tick)
             done.append(session.keep(_slug(session, system, nodes), cell))
             outcome = f"held for {cell['held_s']:.0f} s" if cell["held"] else cell["ended_by"]
             session.say(f"{system.slug}, {nodes} nodes: {outcome}")
@@ -72,7 +73,7 @@ def _measure_left(
 def _kept(session: Session, system: System, sizes: Sequence[int]) -> list[Cell]:
     """The cells of a system that are done, in their order."""
     done: list[Cell] = []
-    while (nodes := systems.next_size(done, sizes)) is not None:
+    while (nodes := next_size(done, sizes)) is not None:
         if (cell := session.kept(_slug(session, system, nodes))) is None:
             break
         done.append(cell)

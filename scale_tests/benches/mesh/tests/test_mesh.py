@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from scale_tests.benches.mesh import cli, report, systems
-from scale_tests.benches.mesh.systems import SYSTEMS, Best, command, next_size, remaining
+from scale_tests.benches.mesh import cli, report, run
+from scale_tests.benches.mesh.run import Best, command
+from scale_tests.benches.mesh.sizes import next_size, remaining
+from scale_tests.benches.mesh.systems import SYSTEMS
 from scale_tests.cluster.fleet import Plan, fleet
 from scale_tests.cluster.wait import wait_for
 from scale_tests.measure.spread import Cell
@@ -81,11 +83,11 @@ def test_nodes_are_ended_before_memory_is(tmp_path: Path, monkeypatch: pytest.Mo
     with fleet(plan, tmp_path, release=tmp_path) as started:
         started.command = lambda _: ("sleep", "600")
         started.start(0)
-        with systems.within_memory(started) as check:
+        with run.within_memory(started) as check:
             assert check()
-            monkeypatch.setattr(systems, "RESERVE_BYTES", 1 << 60)
+            monkeypatch.setattr(run, "RESERVE_BYTES", 1 << 60)
             started.processes[0].wait()
-            with pytest.raises(systems.MemoryEndedError) as error:
+            with pytest.raises(run.MemoryEndedError) as error:
                 wait_for("the end", check, lambda _: False)
     assert error.value.figures["memory_mb_per_node"] > 0
 
@@ -93,9 +95,9 @@ def test_nodes_are_ended_before_memory_is(tmp_path: Path, monkeypatch: pytest.Mo
 def test_a_cluster_that_takes_too_long_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(systems, "command", lambda *_: ["sleep", "600"])
-    monkeypatch.setattr(systems, "FORMATION_SECONDS", 0)
-    found = systems.measure(MESH, tmp_path, nodes=1, tick_seconds=1.0)
+    monkeypatch.setattr(run, "command", lambda *_: ["sleep", "600"])
+    monkeypatch.setattr(run, "FORMATION_SECONDS", 0)
+    found = run.measure(MESH, tmp_path, nodes=1, tick_seconds=1.0)
     assert (found["formed"], found["ended_by"]) == (False, "not formed in 0 minutes")
     assert found["memory_mb_per_node"] > 0
 
