@@ -183,6 +183,14 @@ class Session:
             for file in self._cell(pattern).parent.glob(f"{pattern}.json")
         ]
 
+    def published(self) -> list[Cell]:
+        """The cells of the document next to the page, of a run of the same extent, to continue."""
+        file = self.directory / f"{self.bench.kept_as}.json"
+        if not file.exists():
+            return []
+        measured = json.loads(file.read_text())
+        return list(measured["cells"]) if measured["meta"]["quick"] is self.quick else []
+
     def keep(self, slug: str, cell: Cell) -> Cell:
         """Keeps a cell, so that an interrupted run continues after it; returns it."""
         file = self._cell(slug)

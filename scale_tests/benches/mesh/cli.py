@@ -1,7 +1,8 @@
 """`python -m scale_tests mesh [SYSTEM ...]`: measures how large a cluster gets.
 
 Prints tables, writes build/results/bench-mesh.json, a page and a picture of all cells that are
-done; these are not repeated. `--plan` prints how long it takes and measures nothing. `--nodes`
+done; these are not repeated, nor are those of a document in DIRECTORY: `--out docs/results/mesh`
+continues the published one. `--plan` prints how long it takes and measures nothing. `--nodes`
 takes other sizes; `QUICK=1` takes two small ones, and says so in the result. Needs root for the
 memory of nodes. Our nodes send heartbeats as often as those of Distributed Erlang their ticks, or
 rarer if they have many peers; X-BOT, Cyclon and the SCAMPs have longer periods than by default.
@@ -73,22 +74,26 @@ def _measure_left(
 def _kept(session: Session, system: System, sizes: Sequence[int]) -> list[Cell]:
     """The cells of a system that are done, in their order."""
     done: list[Cell] = []
-    while (nodes := next_size(done, sizes)) is not None:
-        if (cell := session.kept(_slug(session, system, nodes))) is None:
-            break
-        done.append(cell)
+    by_size = _by_size(session, system)
+    while (nodes := next_size(done, sizes)) in by_size:
+        done.append(by_size[nodes])
     return done
 
 
 def _all_kept(session: Session) -> list[Cell]:
     """All cells that are done, also of systems and sizes that were not asked for this time."""
-    return [
+    return [cell for system in SYSTEMS for _, cell in sorted(_by_size(session, system).items())]
+
+
+def _by_size(session: Session, system: System) -> dict[int | None, Cell]:
+    """The cells of a system that are done, and those of the document that is continued."""
+    published = [
         cell
-        for system in SYSTEMS
-        for cell in sorted(
-            session.kept_like(_slug(session, system, "*")), key=lambda cell: int(cell["nodes"])
-        )
+        for cell in session.published()
+        if (cell["system"], cell["overlay"]) == (system.name, system.overlay)
     ]
+    own = session.kept_like(_slug(session, system, "*"))
+    return {int(cell["nodes"]): cell for cell in (*published, *own)}
 
 
 def _slug(session: Session, system: System, nodes: int | str) -> str:

@@ -56,6 +56,17 @@ def test_the_plan_counts_what_is_left(tmp_path: Path, capsys: pytest.CaptureFixt
     assert [*tmp_path.rglob("*.json")] == [done]
 
 
+@pytest.mark.parametrize("quick", [False, True])
+def test_a_published_document_of_the_same_extent_is_continued(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], *, quick: bool
+) -> None:
+    published = {"meta": {"quick": quick}, "cells": [cell(cli.SIZES[0], overlay="static")]}
+    (tmp_path / "bench-mesh.json").write_text(json.dumps(published))
+    assert cli.BENCH.main(["--plan", "--out", str(tmp_path), "ours-static"]) == 0
+    left = len(cli.SIZES) - (not quick)
+    assert f"{left} cells of 1 systems are left" in capsys.readouterr().out
+
+
 def test_a_result_has_every_cell_that_is_done(tmp_path: Path) -> None:
     (tmp_path / "cells").mkdir()
     done = {nodes: cell(nodes, overlay="static") for nodes in (64, 8, 512)}
