@@ -55,7 +55,7 @@ invalid_test_() ->
 milliseconds_test() ->
     Now = erlang:monotonic_time(millisecond),
     [
-        ?assertEqual({ok, Milliseconds}, partisan_arguments:milliseconds(Time))
+        ?assertEqual(Milliseconds, partisan_arguments:milliseconds(Time, invalid))
      || {Time, Milliseconds} <- [
             {infinity, infinity}, {0, 0}, {16#FFFFFFFF, 16#FFFFFFFF}, {{abs, Now - 1}, 0}
         ]

@@ -289,20 +289,17 @@ execute_all(Nodes, Work, Timeout) ->
 
 cast_all(Nodes, Work) ->
     ok = checked(Nodes, Work),
-    lists:foreach(fun(Node) -> ok = partisan_execution:cast(Node, Work) end, Nodes).
+    partisan_execution:cast(Nodes, Work).
 
 start(Node, Work) ->
     ok = checked([Node], Work),
     partisan_execution:start(Node, Work, infinity).
 
 checked(Nodes, Work) ->
-    valid(partisan_arguments:are_nodes(Nodes) andalso partisan_arguments:is_work(Work)).
+    partisan_arguments:check(Nodes, Work, {erpc, badarg}).
 
 milliseconds(Timeout) ->
-    case partisan_arguments:milliseconds(Timeout) of
-        {ok, Milliseconds} -> Milliseconds;
-        error -> error({erpc, badarg})
-    end.
+    partisan_arguments:milliseconds(Timeout, {erpc, badarg}).
 
 is_request({Module, {Proxy, Monitor}}) ->
     is_atom(Module) andalso is_pid(Proxy) andalso is_reference(Monitor);

@@ -128,7 +128,7 @@ eval_everywhere(Module, Function, Arguments) ->
 eval_everywhere(Nodes, Module, Function, Arguments) ->
     Work = {Module, Function, Arguments},
     ok = checked(Nodes, Work),
-    lists:foreach(fun(Node) -> ok = partisan_execution:cast(Node, Work) end, Nodes),
+    ok = partisan_execution:cast(Nodes, Work),
     abcast.
 
 %% @private
@@ -145,16 +145,10 @@ execute(Node, {Module, Function, Arguments} = Work, Timeout) ->
 %% Internals.
 
 checked(Nodes, Work) ->
-    case partisan_arguments:are_nodes(Nodes) andalso partisan_arguments:is_work(Work) of
-        true -> ok;
-        false -> error(badarg)
-    end.
+    partisan_arguments:check(Nodes, Work, badarg).
 
 milliseconds(Timeout) ->
-    case partisan_arguments:milliseconds(Timeout) of
-        {ok, Milliseconds} -> Milliseconds;
-        error -> error(badarg)
-    end.
+    partisan_arguments:milliseconds(Timeout, badarg).
 
 result({ok, {returned, Result}}) -> Result;
 result({ok, {thrown, Thrown}}) -> Thrown;

@@ -64,11 +64,10 @@ call_all(Nodes, Work, Timeout) ->
         Started
     ).
 
-%% @doc Executes on a node without waiting; the result, or the failure, is lost.
--spec cast(partisan_peer:name(), work()) -> ok.
-cast(Node, Work) ->
-    _ = spawn(fun() -> call(Node, spawn, Work, infinity) end),
-    ok.
+%% @doc Executes on several nodes without waiting; results and failures are lost.
+-spec cast([partisan_peer:name()], work()) -> ok.
+cast(Nodes, Work) ->
+    lists:foreach(fun(N) -> spawn(fun() -> call(N, spawn, Work, infinity) end) end, Nodes).
 
 %% @doc Starts an execution for the calling process.
 -spec start(partisan_peer:name(), work(), timeout()) -> started().
