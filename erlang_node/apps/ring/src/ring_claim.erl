@@ -81,9 +81,17 @@ join(Member, Replication, Owners) ->
      || Pitch <- lists:seq(Size div Count, Replication, -1)
     ],
     Taken = first(Even ++ Close, Replication, Owners),
-    lists:foldl(fun(I, Acc) -> setelement(I + 1, Acc, Member) end, Owners, Taken).
+    % One copy of the ring for each join, not for each partition taken.
+    list_to_tuple(given(Member, 0, lists:sort(Taken), tuple_to_list(Owners))).
 
 %% Internals.
+
+given(Member, I, [I | Taken], [_ | Owners]) ->
+    [Member | given(Member, I + 1, Taken, Owners)];
+given(Member, I, [_ | _] = Taken, [Owner | Owners]) ->
+    [Owner | given(Member, I + 1, Taken, Owners)];
+given(_Member, _I, [], Owners) ->
+    Owners.
 
 starts(Size) ->
     lists:seq(0, min(Size, ?STARTS) - 1).
