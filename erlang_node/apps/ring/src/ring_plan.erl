@@ -15,11 +15,26 @@
 -export_type([given/0]).
 
 -define(FIRST, #{partitions => 768, replication => 3}).
+%% Beyond it a digest of a key ({@link ring_dvv}) would not tell two epochs apart.
+-define(MAX_EPOCH, 16#FFFFFFFFFFFFFFFF).
 
-%% @doc The epoch and the change of the ring's state; an error names the field.
+%% @doc The epoch and the change of the ring's state; an error names the field. Whatever is given
+%% is refused or becomes a plan that all nodes can read.
 -spec next(given(), ring_state:t()) ->
     {ok, ring_state:epoch(), ring_state:t()} | {error, Description :: string()}.
-next(Given, State) ->
+next(#{members := _} = Given, State) ->
+    case maps:keys(Given) -- [members, partitions, replication, epoch] of
+        [] -> known(Given, State);
+        [Field | _] -> {error, describe("~0tp: is no field of a plan", [Field])}
+    end;
+next(#{}, _State) ->
+    {error, "members: missing; list the names of the nodes"};
+next(Given, _State) ->
+    {error, describe("plan: ~0tP is not a map with the field members", [Given, 20])}.
+
+%% Internals.
+
+known(Given, State) ->
     Last = ring_state:epoch(State),
     Epoch = maps:get(epoch, Given, Last + 1),
     Fixed =
@@ -30,6 +45,8 @@ next(Given, State) ->
     Plan = maps:merge(maps:merge(?FIRST, Fixed), maps:without([epoch], Given)),
     Changed = [F || {F, Value} <- lists:sort(maps:to_list(Fixed)), map_get(F, Plan) =/= Value],
     case Changed of
+        _ when not is_integer(Epoch); Epoch > ?MAX_EPOCH ->
+            {error, describe("epoch: ~0tp is no integer up to ~b", [Epoch, ?MAX_EPOCH])};
         _ when Epoch =< Last ->
             {error, describe("epoch: ~b is not larger than the last one, ~b", [Epoch, Last])};
         [Field | _] ->
@@ -37,8 +54,6 @@ next(Given, State) ->
         [] ->
             checked(Epoch, Plan)
     end.
-
-%% Internals.
 
 checked(Epoch, Plan) ->
     case ring_state:check(Plan) of

@@ -67,6 +67,8 @@
 %% Of a plan from another node: beyond these the ring would take too long to compute.
 -define(MAX_PARTITIONS, 65536).
 -define(MAX_MEMBERS, 4096).
+%% It is one byte of a plan.
+-define(MAX_REPLICATION, 255).
 
 %% Deltas.
 
@@ -122,21 +124,16 @@ part(WithPlan, IsWanted, #ring{plan = Plan, holders = Holders}) ->
         false -> Part
     end.
 
-%% @doc Whether a plan is possible; the error names the field.
+%% @doc Whether a plan is possible, whatever its fields are; the error names the field.
 -spec check(plan()) -> ok | {error, Description :: string()}.
-check(#{partitions := Partitions, replication := Replication, members := Members}) ->
-    Count = length(Members),
-    Twice = Members -- lists:usort(Members),
-    if
-        Partitions > ?MAX_PARTITIONS ->
-            {error, describe("partitions: ~b is more than ~b", [Partitions, ?MAX_PARTITIONS])};
-        Count > ?MAX_MEMBERS ->
-            {error, describe("members: ~b are more than ~b", [Count, ?MAX_MEMBERS])};
-        Twice =/= [] ->
-            {error, describe("members: ~ts occurs twice", [hd(Twice)])};
-        true ->
-            ring_claim:check(Partitions, Replication, Count)
-    end.
+check(#{partitions := Partitions}) when not is_integer(Partitions) ->
+    {error, describe("partitions: ~0tp is not an integer", [Partitions])};
+check(#{replication := Replication}) when not is_integer(Replication) ->
+    {error, describe("replication: ~0tp is not an integer", [Replication])};
+check(#{members := Members} = Plan) when length(Members) >= 0 ->
+    checked_sizes(Plan);
+check(#{members := Members}) ->
+    {error, describe("members: ~0tP is not a list of names", [Members, 20])}.
 
 %% lasp_lattice.
 
@@ -222,6 +219,30 @@ join(_, _, _) ->
     malformed.
 
 %% Internals.
+
+checked_sizes(#{partitions := Partitions, replication := Replication, members := Members}) ->
+    Count = length(Members),
+    Unnamed = [Name || Name <- Members, not is_name(Name)],
+    Twice = Members -- lists:usort(Members),
+    if
+        Partitions > ?MAX_PARTITIONS ->
+            {error, describe("partitions: ~b is more than ~b", [Partitions, ?MAX_PARTITIONS])};
+        Replication > ?MAX_REPLICATION ->
+            {error, describe("replication: ~b is more than ~b", [Replication, ?MAX_REPLICATION])};
+        Count > ?MAX_MEMBERS ->
+            {error, describe("members: ~b are more than ~b", [Count, ?MAX_MEMBERS])};
+        Unnamed =/= [] ->
+            Text = "members: ~0tP is no name, a binary of 1 to 255 bytes",
+            {error, describe(Text, [hd(Unnamed), 20])};
+        Twice =/= [] ->
+            {error, describe("members: ~ts occurs twice", [hd(Twice)])};
+        true ->
+            ring_claim:check(Partitions, Replication, Count)
+    end.
+
+%% As for the nodes of the runtime.
+is_name(Name) ->
+    is_binary(Name) andalso byte_size(Name) >= 1 andalso byte_size(Name) =< 255.
 
 grown(Ring, Ring) -> known;
 grown(_, Grown) -> {grown, Grown}.

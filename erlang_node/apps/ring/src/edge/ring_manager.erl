@@ -127,7 +127,7 @@ handle_call({join, Member}, _From, M) ->
 handle_call({leave, Member}, _From, M) ->
     case lists:member(Member, members(M)) of
         true -> planned(#{members => lists:delete(Member, members(M))}, M);
-        false -> {reply, {error, "member: " ++ binary_to_list(Member) ++ " is none"}, M}
+        false -> {reply, {error, not_a_member(Member)}, M}
     end;
 handle_call(status, _From, M) ->
     {reply, status_of(M), M};
@@ -180,6 +180,9 @@ planned(Given, #manager{gossip = Gossip} = M) ->
             {reply, {ok, Epoch}, announce(ring_state:merge(Plan, State), M)};
         {error, _} = Error -> {reply, Error, M}
     end.
+
+not_a_member(Member) ->
+    lists:flatten(io_lib:format("member: ~0tP is no member of the plan", [Member, 20])).
 
 members(#manager{view = none}) -> [];
 members(#manager{view = View}) -> ring_view:members(View).
