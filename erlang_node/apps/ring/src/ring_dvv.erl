@@ -25,6 +25,7 @@
 -export([dots/1]).
 -export([entries/1]).
 -export([context/1]).
+-export([is_context/1]).
 -export([is_new/1]).
 -export([is_tombstone/1]).
 -export([covers/2]).
@@ -87,6 +88,18 @@ entries({_, Values}) ->
 context({Clock, _}) ->
     Clock.
 
+%% @doc Whether a term is a context. Any other would stop the replicas that execute a write with it.
+-spec is_context(term()) -> boolean().
+is_context([]) ->
+    true;
+is_context([{{Index, {Epoch, Start}} = Actor, N} | Dots]) when
+    is_integer(Index), Index >= 0, is_integer(Epoch), Epoch >= 0, is_integer(Start), Start >= 0,
+    is_integer(N), N >= 1
+->
+    is_after(Actor, Dots) andalso is_context(Dots);
+is_context(_) ->
+    false.
+
 %% @doc Whether the key has never been written.
 -spec is_new(t()) -> boolean().
 is_new({Clock, _}) ->
@@ -123,6 +136,9 @@ digest(Key, {Clock, Values}) ->
     Hash.
 
 %% Internals.
+
+is_after(Actor, [{Next, _} | _]) -> Actor < Next;
+is_after(_Actor, _) -> true.
 
 keep(Dot, OtherValues, OtherClock) ->
     lists:keymember(Dot, 1, OtherValues) orelse not is_covered(Dot, OtherClock).

@@ -17,7 +17,7 @@ echo_and_store_test_() ->
         Nodes = start(3),
         try
             [First, Second, Third] = Nodes,
-            {error, "transfers: must be at least 1"} =
+            {error, "transfers: 0 must be at least 1, or infinity"} =
                 call(First, ring, start, [other, #{service => ring_echo, transfers => 0}]),
             {ok, 1} = plan(First, Nodes, #{}),
             ok = settled(Nodes, 1),

@@ -34,41 +34,16 @@
 
 -export_type([name/0, options/0]).
 
-%% A transfer has one chunk of 256 KiB under way. Four keep 1 MiB on a link, 8 ms of 1 Gbit/s, which
-%% is what a request may wait for them; over a round trip of 20 ms they carry 50 MB/s.
--define(TRANSFERS, 4).
--define(DEFAULTS, #{
-    replicated => false,
-    transport => ring_partisan,
-    tick => 100,
-    repair => never,
-    grace => 60000,
-    transfers => ?TRANSFERS,
-    storage_delay => 0,
-    hint_count => 10000,
-    hint_bytes => 67108864,
-    hint_age => 0
-}).
-
 %% @doc Starts a ring. `{error, Description}' names a setting that is wrong and the fix.
 -spec start(name(), options()) -> ok | {error, term()}.
-start(Ring, #{service := _} = Given) ->
-    case maps:keys(Given) -- [service | maps:keys(?DEFAULTS)] of
-        [] ->
-            #{transport := Transport} = Options = maps:merge(?DEFAULTS, Given),
-            case {Options, Transport:check()} of
-                {#{transfers := Most}, _} when Most < 1 ->
-                    {error, "transfers: must be at least 1"};
-                {_, ok} ->
-                    ring_app:start_ring(Ring, Options);
-                {_, {error, _} = Error} ->
-                    Error
-            end;
-        [Unknown | _] ->
-            {error, lists:flatten(io_lib:format("~tp: is no option of a ring", [Unknown]))}
+start(Ring, Given) ->
+    case ring_options:complete(Ring, Given) of
+        {ok, Options} -> ring_app:start_ring(Ring, Options);
+        {error, _} = Error -> Error
     end.
 
-%% @doc Stops a ring on this node, without a handoff: first remove the node from the plan.
+%% @doc Stops a ring on this node, if it runs, without a handoff: first remove the node from the
+%% plan.
 -spec stop(name()) -> ok.
 stop(Ring) ->
     ring_app:stop_ring(Ring).
@@ -88,9 +63,12 @@ call(Ring, Key, Command) ->
     call(Ring, Key, Command, #{}).
 
 %% @doc Has the service of the ring execute a command for a key, once at most, wherever the key is.
-%% Errors: `unavailable', it was not executed; `timeout', the outcome is unknown.
+%% Errors: `unavailable', it was not executed; `timeout', the outcome is unknown. What no call can
+%% be made of is an exception: `{bad_key, Description}', `{bad_option, Description}', or `{no_ring,
+%% Description}' if no ring of this name was started here.
 -spec call(name(), Key :: binary(), Command :: term(), ring_call:options()) -> ring_call:result().
-call(Ring, Key, Command, Options) ->
+call(Ring, Key, Command, Given) ->
+    Options = ring_options:call(Given),
     case ring_table:partition(Ring, Key) of
         none ->
             {error, unavailable};

@@ -13,16 +13,21 @@
 -spec start_ring(ring_table:ring(), ring_table:options()) -> ok | {error, term()}.
 start_ring(Ring, Options) ->
     Start = {ring_sup, start_link, [Ring, Options]},
-    case supervisor:start_child(?MODULE, #{id => Ring, type => supervisor, start => Start}) of
+    try supervisor:start_child(?MODULE, #{id => Ring, type => supervisor, start => Start}) of
         {ok, _} -> ok;
         {error, _} = Error -> Error
+    catch
+        exit:{noproc, _} ->
+            {error, "the application ring does not run; application:ensure_all_started(ring)"}
     end.
 
 %% @private
 -spec stop_ring(ring_table:ring()) -> ok.
 stop_ring(Ring) ->
-    ok = supervisor:terminate_child(?MODULE, Ring),
-    supervisor:delete_child(?MODULE, Ring).
+    case supervisor:terminate_child(?MODULE, Ring) of
+        ok -> supervisor:delete_child(?MODULE, Ring);
+        {error, not_found} -> ok
+    end.
 
 %% @private
 -spec start(application:start_type(), term()) -> {ok, pid()} | {error, term()}.

@@ -53,9 +53,11 @@ run(Ring, Protocol, Partition, Arguments) ->
         number = Number,
         request = none
     },
-    Result = loop(effects(apply(Protocol, new, Arguments), Coordinator)),
-    ok = ring_table:end_request(Ring, Number),
-    Result.
+    try
+        loop(effects(apply(Protocol, new, Arguments), Coordinator))
+    after
+        ok = ring_table:end_request(Ring, Number)
+    end.
 
 loop(#coordinator{result = {done, Result}}) ->
     Result;
@@ -63,7 +65,12 @@ loop(#coordinator{unsent = [Event | Events]} = C) ->
     loop(step(Event, C#coordinator{unsent = Events}));
 loop(#coordinator{ring = Ring, partition = Partition} = C) ->
     receive
-        {timer, retry} -> loop(step({retry, ring_table:view(Ring, Partition)}, C));
+        {timer, retry} ->
+            % Without a view the ring has stopped here, or starts anew and forgets this request.
+            case ring_table:view(Ring, Partition) of
+                none -> loop(step(deadline, C));
+                View -> loop(step({retry, View}, C))
+            end;
         {timer, deadline} -> loop(step(deadline, C));
         % An answer, or a node that is lost.
         Event -> loop(step(Event, C))

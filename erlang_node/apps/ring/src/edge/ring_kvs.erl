@@ -22,11 +22,12 @@
 -type key() :: ring_replica:key().
 -type context() :: ring_dvv:context().
 
-%% `r', `w': replicas that must have answered, two by default; the guarantees need both to be at
-%% least two, and more together than there are replicas. `read': `atomic' writes the answer back to
-%% `w' replicas first. `reads': `digest' asks one replica for the values and the others for a hash.
-%% `availability': of a write; `sloppy': other nodes may keep it for replicas out of reach, on a
-%% ring that was started with `hint_age'. `timeout': in milliseconds, 10,000 by default.
+%% `r', `w': replicas that must have answered, by default a majority, two of three; the guarantees
+%% need both to be at least two, and more together than there are replicas. `read': `atomic' writes
+%% the answer back to `w' replicas first. `reads': `digest' asks one replica for the values and the
+%% others for a hash. `availability': of a write; `sloppy': other nodes may keep it for replicas out
+%% of reach, on a ring that was started with `hint_age'. `timeout': in milliseconds, 10,000 by
+%% default.
 -type options() :: #{
     context => context(),
     r => pos_integer(),
@@ -48,9 +49,11 @@
 
 %% @doc Starts the store on this node, with options of {@link ring:start/2}.
 -spec start(map()) -> ok | {error, term()}.
-start(Given) ->
+start(#{} = Given) ->
     Options = maps:merge(#{repair => ?REPAIR_MS}, Given),
-    ring:start(?RING, Options#{service => ring_kvs_vnode, replicated => true}).
+    ring:start(?RING, Options#{service => ring_kvs_vnode, replicated => true});
+start(Given) ->
+    ring:start(?RING, Given).
 
 %% @doc The values of a key, several after concurrent writes, none if it has none.
 -spec get(key(), options()) -> {ok, [ring_dvv:value()], context()} | error().
@@ -73,12 +76,11 @@ delete(Key, Options) ->
     written(request({put, Key, none}, Options)).
 
 %% @doc A request with its whole result, for a history ({@link ring_history}). An option that is
-%% unknown or out of range is an error `{bad_option, Description}'.
+%% unknown or out of range is an error `{bad_option, Description}', a key that is no binary
+%% `{bad_key, Description}', and `{no_ring, Description}' a store that was never started here.
 -spec request(ring_request:operation(), options()) -> ring_request:result().
 request(Operation, Options) ->
-    Key = element(2, Operation),
-    is_binary(Key) orelse error({bad_key, "the key must be a binary"}),
-    case ring_table:partition(?RING, Key) of
+    case ring_table:partition(?RING, element(2, Operation)) of
         none ->
             {error, unavailable};
         Partition ->
@@ -92,23 +94,39 @@ request(Operation, Options) ->
 written({error, _} = Error) -> Error;
 written({Acknowledged, _Dot, _Set, Context}) -> {Acknowledged, Context}.
 
-checked(Options, Replicas) ->
+checked(#{} = Options, Replicas) ->
     #{transport := Transport, hint_age := Age} = ring_table:options(?RING),
     maps:get(availability, Options, strict) =:= sloppy andalso Age =:= 0 andalso
         error({bad_option, "availability: sloppy needs the option hint_age of ring_kvs:start/1"}),
+    Majority = Replicas div 2 + 1,
     maps:fold(
         fun(Name, Value, Acc) -> maps:merge(Acc, option(Name, Value, Replicas)) end,
-        #{prefer => Transport:self()},
+        #{prefer => Transport:self(), read => Majority, write => Majority},
         Options
-    ).
+    );
+checked(Options, _Replicas) ->
+    ring_options:refuse(options, Options, "a map").
 
-option(context, Context, _) when is_list(Context) -> #{context => Context};
+option(context, Context, _) ->
+    ring_dvv:is_context(Context) orelse
+        ring_options:refuse(context, Context, "the context of an earlier answer"),
+    #{context => Context};
+option(timeout, Timeout, _) ->
+    #{timeout := Timeout} = ring_options:call(#{timeout => Timeout});
 option(r, R, N) when is_integer(R), R >= 1, R =< N -> #{read => R};
 option(w, W, N) when is_integer(W), W >= 1, W =< N -> #{write => W};
 option(read, Mode, _) when Mode =:= quorum; Mode =:= atomic -> #{mode => Mode};
 option(reads, Reads, _) when Reads =:= full; Reads =:= digest -> #{reads => Reads};
 option(availability, A, _) when A =:= strict; A =:= sloppy -> #{availability => A};
-option(timeout, Timeout, _) when is_integer(Timeout), Timeout > 0 -> #{timeout => Timeout};
 option(Name, Value, N) ->
-    Text = io_lib:format("~tp: ~0tp is no value for a ring of ~b replicas", [Name, Value, N]),
-    error({bad_option, lists:flatten(Text)}).
+    case wanted(Name, N) of
+        unknown -> ring_options:refuse(Name);
+        Wanted -> ring_options:refuse(Name, Value, Wanted)
+    end.
+
+wanted(Name, N) when Name =:= r; Name =:= w ->
+    lists:flatten(io_lib:format("1 to ~b, the replicas of a key", [N]));
+wanted(read, _) -> "quorum or atomic";
+wanted(reads, _) -> "full or digest";
+wanted(availability, _) -> "strict or sloppy";
+wanted(_, _) -> unknown.

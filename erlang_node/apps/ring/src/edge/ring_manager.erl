@@ -11,6 +11,10 @@
 %%% A change is sent to all nodes by the one at which it happens. Every tick a node compares its
 %%% state with that of another one, chosen at random, and repairs what was lost ({@link
 %%% ring_gossip}).
+%%%
+%%% A call for a ring that does not run here is an error `{no_ring, Description}'.
+%%%
+%%% Longer than 300 lines: plans, gossip and seats change the same state, and none is a protocol.
 -module(ring_manager).
 -behaviour(gen_server).
 
@@ -71,28 +75,28 @@ start_link(Ring) ->
 -spec plan(ring(), ring_plan:given()) ->
     {ok, ring_state:epoch()} | {error, Description :: string()}.
 plan(Ring, Plan) ->
-    gen_server:call(name(Ring), {plan, Plan}, infinity).
+    call(Ring, {plan, Plan}).
 
 %% @doc Adds a member to the plan.
 -spec join(ring(), member()) -> {ok, ring_state:epoch()} | {error, Description :: string()}.
 join(Ring, Member) ->
-    gen_server:call(name(Ring), {join, Member}, infinity).
+    call(Ring, {join, Member}).
 
 %% @doc Removes a member from the plan. Its node must run until the ring has settled. The last one
 %% that joined moves least.
 -spec leave(ring(), member()) -> {ok, ring_state:epoch()} | {error, Description :: string()}.
 leave(Ring, Member) ->
-    gen_server:call(name(Ring), {leave, Member}, infinity).
+    call(Ring, {leave, Member}).
 
 %% @doc The ring as this node knows it.
 -spec status(ring()) -> status().
 status(Ring) ->
-    gen_server:call(name(Ring), status, infinity).
+    call(Ring, status).
 
 %% @doc The view of this node; `none' before the first plan.
 -spec view(ring()) -> ring_view:t() | none.
 view(Ring) ->
-    gen_server:call(name(Ring), view, infinity).
+    call(Ring, view).
 
 %% @private A seat of this node knows the holder of an index.
 -spec held(ring(), ring_state:index(), ring_state:incarnation(), member()) -> ok.
@@ -169,6 +173,17 @@ handle_info(tick, #manager{tick = Tick} = M) ->
 handle_info(Unknown, M) ->
     ok = partisan_stray:message(Unknown),
     {noreply, M}.
+
+%% Internals: calls.
+
+call(Ring, Request) when is_atom(Ring) ->
+    try
+        gen_server:call(name(Ring), Request, infinity)
+    catch
+        exit:{noproc, _} -> error(ring_table:no_ring(Ring))
+    end;
+call(Ring, _Request) ->
+    error(ring_table:no_ring(Ring)).
 
 %% Internals: plans.
 
@@ -269,9 +284,15 @@ reconcile(#manager{ring = Ring, self = Self, view = View} = M) ->
 
 start_seat(Index, #manager{ring = Ring, view = View, monitors = Monitors} = M) ->
     Near = ring_view:near(ring_view:neighbours(Index, View), View),
-    {ok, Pid} = ring_sup:start_seat(Ring, Index, Near),
-    _ = [Pid ! {lost, Node} || Node <- ring_table:lost(Ring)],
-    M#manager{monitors = Monitors#{monitor(process, Pid) => Index}}.
+    case ring_sup:start_seat(Ring, Index, Near) of
+        {ok, Pid} ->
+            _ = [Pid ! {lost, Node} || Node <- ring_table:lost(Ring)],
+            M#manager{monitors = Monitors#{monitor(process, Pid) => Index}};
+        % The service has failed, which it has reported; the next tick tries again.
+        {error, _} ->
+            _ = ring_table:remove_seat(Ring, Index),
+            M
+    end.
 
 status_of(#manager{ring = Ring, gossip = Gossip, view = View} = M) ->
     Phases = [Phase || {_, {_, Phase}} <- ring_table:seats(Ring)],

@@ -3,7 +3,8 @@
 %%% requests under way.
 %%%
 %%% A view is stored in parts, one for each partition, so that a reader copies only what it needs.
-%%% {@link ring_manager} writes everything but requests.
+%%% {@link ring_manager} writes everything but requests. Between two starts of the ring a reader
+%%% finds nothing, as before the first plan.
 -module(ring_table).
 
 -export([start_link/2]).
@@ -17,6 +18,7 @@
 -export([view/2]).
 -export([put_view/2]).
 -export([partition/2]).
+-export([no_ring/1]).
 -export([seat/2]).
 -export([put_seat/3]).
 -export([remove_seat/2]).
@@ -125,13 +127,24 @@ put_view(Ring, Parts) ->
     true = ets:insert(Ring, Count ++ [{{view, P}, View} || {P, View} <- Parts]),
     ok.
 
-%% @doc The partition of a key; `none' before the first plan.
+%% @doc The partition of a key; `none' before the first plan. Another key than a binary is an error
+%% `{bad_key, Description}', a ring that was never started here `{no_ring, Description}'.
 -spec partition(ring(), Key :: binary()) -> ring_view:partition() | none.
 partition(Ring, Key) ->
+    is_binary(Key) orelse error({bad_key, "the key must be a binary"}),
     case value(Ring, partitions, none) of
-        none -> none;
-        Count -> ring_view:partition_of(Key, Count)
+        none ->
+            _ = persistent_term:get({?MODULE, Ring}, none) =/= none orelse error(no_ring(Ring)),
+            none;
+        Count ->
+            ring_view:partition_of(Key, Count)
     end.
+
+%% @doc The error of a ring that does not run here.
+-spec no_ring(ring()) -> {no_ring, Description :: string()}.
+no_ring(Ring) ->
+    Text = io_lib:format("~0tp: is no ring of this node; ring:start/2 starts one", [Ring]),
+    {no_ring, lists:flatten(Text)}.
 
 %% @doc The process of a seat on this node.
 -spec seat(ring(), index()) -> pid() | none.
@@ -197,11 +210,14 @@ begin_request(Ring) ->
     true = ets:insert(Ring, {{request, Number}, self()}),
     Number.
 
-%% @doc The request has ended.
+%% @doc The request has ended, maybe after the ring.
 -spec end_request(ring(), pos_integer()) -> ok.
 end_request(Ring, Number) ->
-    true = ets:delete(Ring, {request, Number}),
-    ok.
+    try true = ets:delete(Ring, {request, Number}) of
+        true -> ok
+    catch
+        error:badarg -> ok
+    end.
 
 %% @doc The process of a request.
 -spec request(ring(), pos_integer()) -> pid() | none.
@@ -216,7 +232,9 @@ requests(Ring) ->
 %% Internals.
 
 value(Ring, Key, Default) ->
-    case ets:lookup(Ring, Key) of
+    try ets:lookup(Ring, Key) of
         [{_, Value}] -> Value;
         [] -> Default
+    catch
+        error:badarg -> Default
     end.
