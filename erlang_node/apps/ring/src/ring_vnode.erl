@@ -20,7 +20,8 @@
 
 %% The state without data.
 -callback init(options()) -> State :: term().
-%% Executes a command once: its reply, and the items that it has changed. It must not fail.
+%% Executes a command once: its reply, and the items that it has changed. If it fails, the command
+%% has no effect, and its caller learns that the outcome is unknown.
 -callback handle_command(Command :: term(), info(), State) ->
     {reply, Reply :: term(), Changed :: [item()], State}
 when

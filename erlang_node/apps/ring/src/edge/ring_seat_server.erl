@@ -1,7 +1,12 @@
 %%% @doc The process of one seat: interprets {@link ring_seat}, and removes the seat when it is of
 %%% no use any more.
+%%%
+%%% A command with which the service fails is logged (`command_failed') and has no effect and no
+%%% answer: the data of the index stay, and for the caller the outcome is unknown.
 -module(ring_seat_server).
 -behaviour(gen_server).
+
+-include_lib("kernel/include/logger.hrl").
 
 -export([start_link/3]).
 -export([state/1]).
@@ -97,12 +102,39 @@ terminate(_Crash, _Server) ->
 
 %% Internals.
 
-step(Event, #server{seat = Seat} = Server) ->
-    {Next, Effects} = ring_seat:handle(Event, erlang:monotonic_time(millisecond), Seat),
+step(Event, #server{} = Server) ->
+    {Next, Effects} = handle(Event, Server),
     case effects(Effects, phase(Server#server{seat = Next})) of
         #server{is_finished = true} = Finished -> {stop, normal, Finished};
         Going -> {noreply, Going}
     end.
+
+handle({request, _, Partition, _} = Request, #server{ring = Ring, seat = Seat}) ->
+    try
+        ring_seat:handle(Request, now_ms(), Seat)
+    catch
+        Class:Reason:Stack ->
+            ?LOG_ERROR(#{
+                event => command_failed,
+                ring => Ring,
+                partition => Partition,
+                class => Class,
+                reason => Reason,
+                stacktrace => [located(Call) || Call <- Stack]
+            }),
+            {Seat, []}
+    end;
+handle(Event, #server{seat = Seat}) ->
+    ring_seat:handle(Event, now_ms(), Seat).
+
+%% Without arguments, of which the state of the index is one.
+located({Module, Function, Arguments, Place}) when is_list(Arguments) ->
+    {Module, Function, length(Arguments), Place};
+located(Call) ->
+    Call.
+
+now_ms() ->
+    erlang:monotonic_time(millisecond).
 
 phase(#server{ring = Ring, seat = Seat, phase = Before} = Server) ->
     case ring_seat:phase(Seat) of

@@ -1,7 +1,9 @@
 %%% @doc The behaviour of the network under a ring: how its nodes reach one another.
 %%%
-%%% The ring's protocols repair losses: a message may be lost, repeated or late, and nothing needs
-%%% an order. A message of another incarnation of a node is recognised and dropped.
+%%% The ring's protocols repair losses: a message may be lost or late, and nothing needs an order.
+%%% Messages between seats may also be repeated. Those of requests, and their answers, must not be:
+%%% a write that arrived twice would be executed twice. A message of another incarnation of a node
+%%% is recognised and dropped.
 -module(ring_transport).
 
 -type member() :: ring_state:member().
