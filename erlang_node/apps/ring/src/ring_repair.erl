@@ -2,7 +2,8 @@
 %%% that all of them have.
 %%%
 %%% The sums of the rows come from all replicas, then those of the buckets of rows that differ
-%%% ({@link ring_hashes}), then the contents of buckets that differ; what one lacks is stored there.
+%%% ({@link ring_hashes}), then the contents of buckets that differ, a few buckets at a time, so that
+%%% an answer is a small part of the partition; what one lacks is stored there.
 %%% If the rows are equal, all are asked for tombstones that have not changed for a while; those
 %%% that all have are dropped. The round ends if a replica does not serve: tombstones must be agreed
 %%% on by all.
@@ -33,6 +34,8 @@
     % Milliseconds for which a tombstone must not have changed.
     grace :: non_neg_integer(),
     phase = rows :: rows | sums | contents | tombstones,
+    % Buckets that differ, and whose contents have not been asked for.
+    left = [] :: [ring_hashes:bucket()],
     known = ring_known:new() :: ring_known:t(),
     answers = #{} :: #{index() => {ring_state:incarnation(), term()}}
 }).
@@ -43,6 +46,8 @@
 
 %% Milliseconds that a round takes at most.
 -define(LONGEST_MS, 20000).
+%% Buckets whose contents are asked for at a time, of 1,024.
+-define(BUCKETS, 32).
 
 %% @doc Begins a round. It ends long before the grace of a tombstone, so that it does not store an
 %% older copy after the tombstone has gone.
@@ -98,7 +103,7 @@ next(rows, Answers, #repair{grace = Grace} = Repair) ->
 next(sums, Answers, Repair) ->
     case differing(Answers) of
         [] -> {Repair, [{done, ok}]};
-        Buckets -> ask({contents, Buckets}, Repair#repair{phase = contents})
+        Buckets -> contents(Repair#repair{phase = contents, left = Buckets})
     end;
 next(contents, Answers, #repair{addresses = Addresses, partition = P} = Repair) ->
     Merged = lists:foldl(fun({_, Items}, Acc) -> merge(Items, Acc) end, #{}, Answers),
@@ -108,7 +113,8 @@ next(contents, Answers, #repair{addresses = Addresses, partition = P} = Repair) 
         Lacking <- [lists:sort(maps:to_list(Merged)) -- Items],
         Lacking =/= []
     ],
-    {Repair, Stores ++ [{done, ok}]};
+    {Next, More} = contents(Repair),
+    {Next, Stores ++ More};
 next(tombstones, [{_, First} | Others], #repair{addresses = Addresses, partition = P} = Repair) ->
     Common = [T || T <- First, lists:all(fun({_, List}) -> lists:member(T, List) end, Others)],
     Drops = [
@@ -116,6 +122,12 @@ next(tombstones, [{_, First} | Others], #repair{addresses = Addresses, partition
      || Common =/= [], {I, Node} <- lists:sort(maps:to_list(Addresses))
     ],
     {Repair, Drops ++ [{dropped, Common} || Common =/= []] ++ [{done, ok}]}.
+
+contents(#repair{left = []} = Repair) ->
+    {Repair, [{done, ok}]};
+contents(#repair{left = Left} = Repair) ->
+    {Buckets, Later} = lists:split(min(?BUCKETS, length(Left)), Left),
+    ask({contents, Buckets}, Repair#repair{left = Later}).
 
 merge(Items, Merged) ->
     lists:foldl(
