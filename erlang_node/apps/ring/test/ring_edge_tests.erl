@@ -40,6 +40,7 @@ options() ->
             {Right#{storage_delay => soon},
                 "storage_delay: soon must be milliseconds, 0 to 4294967295"},
             {Right#{hint_count => many}, "hint_count: many must be an integer from 0"},
+            {Right#{value_bytes => 0}, "value_bytes: 0 must be an integer from 1"},
             {Right#{replicated => 1}, "replicated: 1 must be true or false"},
             {Right#{other => 1}, "other: is no option of a ring"}
         ]
@@ -104,7 +105,7 @@ call(Options) ->
 
 requests() ->
     Key = <<"k">>,
-    ok = ring_kvs:start(#{transport => ring_test_transport, tick => 10}),
+    ok = ring_kvs:start(#{transport => ring_test_transport, tick => 10, value_bytes => 1000}),
     ?assertEqual({error, unavailable}, ring_kvs:get(Key, #{})),
     {ok, 1} = ring_manager:plan(kvs, ?PLAN),
     ok = settled(kvs),
@@ -137,6 +138,10 @@ requests() ->
         ]
     ],
     ?assertError({bad_key, "the key must be a binary"}, ring_kvs:get(k, #{})),
+    Large = binary:copy(<<"v">>, 1000),
+    ?assertMatch({error, {too_large, B}} when B > 1000, ring_kvs:put(Key, Large, #{})),
+    ?assertMatch({error, {too_large, _}}, ring_kvs:get(Large, #{})),
+    ?assertEqual({ok, [1], Context}, ring_kvs:get(Key, #{})),
     ?assertEqual(Seats, ring_table:seats(kvs)),
     {ok, Deleted} = ring_kvs:delete(Key, #{context => Context}),
     ?assertEqual({ok, [], Deleted}, ring_kvs:get(Key, #{read => atomic})).

@@ -27,6 +27,7 @@
     grace => non_neg_integer(),
     transfers => pos_integer() | infinity,
     storage_delay => non_neg_integer(),
+    value_bytes => pos_integer(),
     hint_count => non_neg_integer(),
     hint_bytes => non_neg_integer(),
     hint_age => non_neg_integer()

@@ -39,7 +39,9 @@
 }.
 %% `unavailable': too few replicas in reach. A write has not been executed then.
 %% `timeout': of a write, whose outcome is unknown.
--type error() :: {error, unavailable | timeout}.
+%% `too_large': the key and the value have so many bytes, more than `value_bytes' of {@link ring}.
+%% Nothing was executed.
+-type error() :: {error, unavailable | timeout | {too_large, Bytes :: pos_integer()}}.
 
 -export_type([options/0, context/0, error/0]).
 
@@ -78,7 +80,7 @@ delete(Key, Options) ->
 %% @doc A request with its whole result, for a history ({@link ring_history}). An option that is
 %% unknown or out of range is an error `{bad_option, Description}', a key that is no binary
 %% `{bad_key, Description}', and `{no_ring, Description}' a store that was never started here.
--spec request(ring_request:operation(), options()) -> ring_request:result().
+-spec request(ring_request:operation(), options()) -> ring_request:result() | error().
 request(Operation, Options) ->
     case ring_table:partition(?RING, element(2, Operation)) of
         none ->
@@ -86,7 +88,12 @@ request(Operation, Options) ->
         Partition ->
             View = ring_table:view(?RING, Partition),
             Arguments = [Operation, View, checked(Options, ring_view:replication(View))],
-            ring_coordinator:call(?RING, ring_request, Partition, Arguments)
+            #{value_bytes := Most} = ring_table:options(?RING),
+            % One that fits into no message would stay on one replica, and keep it from moving.
+            case erlang:external_size(Operation) of
+                Bytes when Bytes > Most -> {error, {too_large, Bytes}};
+                _ -> ring_coordinator:call(?RING, ring_request, Partition, Arguments)
+            end
     end.
 
 %% Internals.

@@ -18,6 +18,7 @@
     grace => 60000,
     transfers => ?TRANSFERS,
     storage_delay => 0,
+    value_bytes => 16777216,
     hint_count => 10000,
     hint_bytes => 67108864,
     hint_age => 0
@@ -84,6 +85,8 @@ rule(repair, Value) -> is_milliseconds(Value) orelse {false, ?MILLISECONDS ", or
 rule(transfers, infinity) -> true;
 rule(transfers, Value) when is_integer(Value), Value >= 1 -> true;
 rule(transfers, _) -> {false, "at least 1, or infinity"};
+rule(value_bytes, Value) ->
+    is_integer(Value) andalso Value >= 1 orelse {false, "an integer from 1"};
 rule(Name, Value) when Name =:= hint_count; Name =:= hint_bytes ->
     is_integer(Value) andalso Value >= 0 orelse {false, "an integer from 0"};
 rule(Name, Value) when Name =:= grace; Name =:= storage_delay; Name =:= hint_age ->

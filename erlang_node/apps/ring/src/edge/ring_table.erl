@@ -43,8 +43,9 @@
 %% its siblings. All times are in milliseconds. `tick': of seats and gossip. `repair': between two
 %% rounds of anti-entropy of a partition, for `ring_kvs_vnode'. `grace': age at which tombstones go.
 %% `transfers': into a node, and out of it, at a time ({@link ring_transfers}). `storage_delay': for
-%% which an index is busy with each command, as if it used a disk. `hint_count', `hint_bytes',
-%% `hint_age': bounds of {@link ring_hints}; tombstones are kept for that age, and `grace'.
+%% which an index is busy with each command, as if it used a disk. `value_bytes': of a value with its
+%% key, encoded, for `ring_kvs'. `hint_count', `hint_bytes', `hint_age': bounds of {@link
+%% ring_hints}; tombstones are kept for that age, and `grace'.
 -type options() :: #{
     service := module(),
     replicated := boolean(),
@@ -54,6 +55,7 @@
     grace := non_neg_integer(),
     transfers := pos_integer() | infinity,
     storage_delay := non_neg_integer(),
+    value_bytes := pos_integer(),
     hint_count := non_neg_integer(),
     hint_bytes := non_neg_integer(),
     hint_age := non_neg_integer()
