@@ -2,8 +2,8 @@
 %%% that all of them have.
 %%%
 %%% The sums of the rows come from all replicas, then those of the buckets of rows that differ
-%%% ({@link ring_hashes}), then the contents of buckets that differ, a few buckets at a time, so that
-%%% an answer is a small part of the partition; what one lacks is stored there.
+%%% ({@link ring_hashes}), then the contents of buckets that differ, a few buckets at a time, so
+%%% that an answer is a small part of the partition; what one lacks is stored there.
 %%% If the rows are equal, all are asked for tombstones that have not changed for a while; those
 %%% that all have are dropped. The round ends if a replica does not serve: tombstones must be agreed
 %%% on by all.

@@ -43,8 +43,8 @@
 %% its siblings. All times are in milliseconds. `tick': of seats and gossip. `repair': between two
 %% rounds of anti-entropy of a partition, for `ring_kvs_vnode'. `grace': age at which tombstones go.
 %% `transfers': into a node, and out of it, at a time ({@link ring_transfers}). `storage_delay': for
-%% which an index is busy with each command, as if it used a disk. `value_bytes': of a value with its
-%% key, encoded, for `ring_kvs'. `hint_count', `hint_bytes', `hint_age': bounds of {@link
+%% which an index is busy with each command, as if it used a disk. `value_bytes': of a value with
+%% its key, encoded, for `ring_kvs'. `hint_count', `hint_bytes', `hint_age': bounds of {@link
 %% ring_hints}; tombstones are kept for that age, and `grace'.
 -type options() :: #{
     service := module(),
