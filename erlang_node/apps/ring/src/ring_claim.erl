@@ -55,11 +55,12 @@ check(_Partitions, _Replication, _Members) ->
 -spec owners(pos_integer(), pos_integer(), pos_integer()) -> owners().
 owners(Partitions, Replication, Members) ->
     First = list_to_tuple([I rem Replication || I <- lists:seq(0, Partitions - 1)]),
-    lists:foldl(
-        fun(Member, Owners) -> join(Member, Replication, Owners) end,
-        First,
+    {Owners, _} = lists:foldl(
+        fun(Member, {Acc, Loads}) -> join(Member, Replication, Acc, Loads) end,
+        {First, loads(First)},
         lists:seq(Replication, Members - 1)
-    ).
+    ),
+    Owners.
 
 %% @doc The partitions of which the owner differs, in order.
 -spec moves(From :: owners(), To :: owners()) -> [{Partition :: non_neg_integer(), ordinal()}].
@@ -72,19 +73,22 @@ moves(From, To) ->
 %% @doc The ring after the next member has joined: the members so far are `0..Member - 1'.
 -spec join(Member :: ordinal(), Replication :: pos_integer(), owners()) -> owners().
 join(Member, Replication, Owners) ->
+    {Joined, _} = join(Member, Replication, Owners, loads(Owners)),
+    Joined.
+
+%% Internals.
+
+%% With the loads of the members, before and after.
+join(Member, Replication, Owners, Loads) ->
     Size = tuple_size(Owners),
     Count = Size div (Member + 1),
     % The first attempt succeeds unless there are few members, or very few partitions for each.
-    Even = [[Start + I * Size div Count || I <- lists:seq(0, Count - 1)] || Start <- starts(Size)],
-    Close = [
-        [I * Pitch || I <- lists:seq(0, Count - 1)]
-     || Pitch <- lists:seq(Size div Count, Replication, -1)
-    ],
-    Taken = first(Even ++ Close, Replication, Owners),
+    Even = [fun(I) -> Start + I * Size div Count end || Start <- starts(Size)],
+    Close = [fun(I) -> I * Pitch end || Pitch <- lists:seq(Size div Count, Replication, -1)],
+    {Taken, Left} = first(Even ++ Close, lists:seq(0, Count - 1), Replication, Loads, Owners),
     % One copy of the ring for each join, not for each partition taken.
-    list_to_tuple(given(Member, 0, lists:sort(Taken), tuple_to_list(Owners))).
-
-%% Internals.
+    Joined = list_to_tuple(given(Member, 0, lists:sort(Taken), tuple_to_list(Owners))),
+    {Joined, Left#{Member => Count}}.
 
 given(Member, I, [I | Taken], [_ | Owners]) ->
     [Member | given(Member, I + 1, Taken, Owners)];
@@ -97,10 +101,11 @@ starts(Size) ->
     lists:seq(0, min(Size, ?STARTS) - 1).
 
 %% Fails for numbers without a ring, of which none are known that pass `check/3'.
-first([Points | Others], Replication, Owners) ->
-    case take(Points, Replication, loads(Owners), #{}, Owners) of
-        {ok, Taken} -> Taken;
-        error -> first(Others, Replication, Owners)
+first([Point | Others], Numbers, Replication, Loads, Owners) ->
+    Points = [Point(I) || I <- Numbers],
+    case take(Points, Replication, Loads, #{}, Owners) of
+        {ok, Taken, Left} -> {Taken, Left};
+        error -> first(Others, Numbers, Replication, Loads, Owners)
     end.
 
 take([Point | Points], Replication, Loads, Near, Owners) ->
@@ -111,14 +116,14 @@ take([Point | Points], Replication, Loads, Near, Owners) ->
             Fewer = Loads#{element(Found + 1, Owners) := Most - 1},
             Nearer = near(Found, Replication, Size, Near),
             case take(Points, Replication, Fewer, Nearer, Owners) of
-                {ok, Taken} -> {ok, [Found | Taken]};
+                {ok, Taken, Left} -> {ok, [Found | Taken], Left};
                 error -> error
             end;
         error ->
             error
     end;
-take([], _Replication, _Loads, _Near, _Owners) ->
-    {ok, []}.
+take([], _Replication, Loads, _Near, _Owners) ->
+    {ok, [], Loads}.
 
 nearest(Ideal, Distance, Most, Loads, Near, Owners) when 2 * Distance =< tuple_size(Owners) ->
     Size = tuple_size(Owners),
