@@ -29,6 +29,25 @@ campaigns() ->
         {_, _} -> ?CAMPAIGNS
     end.
 
+%% Two plans of one epoch, against the rule: one of them is lost, but no data, and the ring settles.
+%% A holder once went on sending to the node of the plan that was lost (seed 353).
+two_writers_test_() ->
+    {timeout, 3600, fun() ->
+        [
+            begin
+                {Faults, _} = ring_faults:random(10, rand:seed_s(exsss, {Seed, 8, 8})),
+                Both = lists:append([both(F) || F <- Faults]),
+                #{violations := Violations, settled := Settled} =
+                    ring_campaign:run(#{seed => Seed, faults => Both}),
+                ?assertEqual({Seed, [], true}, {Seed, Violations, Settled})
+            end
+         || Seed <- [353 | lists:seq(1, 20)]
+        ]
+    end}.
+
+both({_, {plan, I}} = Fault) -> [Fault, {0, {rival_plan, I}}];
+both(Fault) -> [Fault].
+
 %% Courses in which nodes did not settle: pulls of a node that is lost took an index with them, and
 %% a node that got an index back began from copies though another one served it.
 settled_courses_test_() ->

@@ -354,9 +354,10 @@ copies(From, Message, #seat{} = Seat) ->
 
 %% Internals: views and ticks.
 
-%% A newer plan gives the index to another node than the receiver.
+%% The plan gives the index to another node than the receiver, and is no older than the receiver's:
+%% two writers may have made two of one epoch.
 viewed(#seat{sender = {{{Epoch, _}, Node}, _}, index = Index, view = View} = Seat) ->
-    IsCurrent = ring_view:epoch(View) =< Epoch orelse ring_view:owner(Index, View) =:= Node,
+    IsCurrent = ring_view:epoch(View) < Epoch orelse ring_view:owner(Index, View) =:= Node,
     case IsCurrent orelse is_sealed(Seat) of
         true -> {Seat, []};
         false -> {without_sender(Seat), []}

@@ -18,6 +18,8 @@
     | {split, non_neg_integer()}
     | heal
     | {plan, Members :: non_neg_integer()}
+    % Against the rule, a second writer has another plan of the same epoch.
+    | {rival_plan, Members :: non_neg_integer()}
     | {trap, Kind :: atom(), sender | receiver, Delivered :: boolean()}
     | {delay, Kind :: atom()}.
 
@@ -87,6 +89,9 @@ act(heal, _Names, W) ->
     ring_world_network:cut(fun(_) -> all end, Fast);
 act({plan, I}, Names, W) ->
     ring_simulation:plan(lists:sublist(Names, 3 + I rem (length(Names) - 2)), W);
+act({rival_plan, I}, Names, W) ->
+    Members = lists:sublist(lists:reverse(Names), 3 + I rem (length(Names) - 2)),
+    ring_simulation:rival_plan(Members, nth(I, ring_world:nodes(W)), W);
 act({delay, Kind}, _Names, W) ->
     ring_world_network:delay(Kind, W);
 act({trap, Kind, Role, Delivered}, _Names, W) ->

@@ -12,6 +12,7 @@
 -export([start/2]).
 -export([stop/2]).
 -export([plan/2]).
+-export([rival_plan/3]).
 -export([suspect/3]).
 -export([advance/2]).
 
@@ -66,6 +67,19 @@ plan(Members, #world{epoch = Before, options = Options} = W) ->
     Plan = (maps:with([partitions, replication], Options))#{members => Members},
     State = ring_state:plan(Epoch, Plan),
     inform(W#world{epoch = Epoch, members = Members, plan = State}).
+
+%% @doc A second authority, at that node, gives the ring to these members under the present epoch.
+-spec rival_plan([name()], name(), t()) -> t().
+rival_plan(Members, Name, #world{epoch = Epoch, plan = First, options = Options} = W) ->
+    Plan = (maps:with([partitions, replication], Options))#{members => Members},
+    Second = ring_state:plan(Epoch, Plan),
+    % All nodes keep the same one of the two.
+    Kept = ring_state:merge(First, Second),
+    {ok, #{members := Remaining}} = ring_state:current(Kept),
+    Holders = ring_state:part(false, fun(_) -> true end, state(Name, W)),
+    ring_world_members:announce(
+        ring_state:merge(Second, Holders), Name, W#world{members = Remaining, plan = Kept}
+    ).
 
 %% @doc A node believes that another one is lost.
 -spec suspect(name(), name(), t()) -> t().
