@@ -13,6 +13,7 @@ edge_test_() ->
         {"plans", {timeout, 60, fun plans/0}},
         {"calls", {timeout, 60, fun calls/0}},
         {"requests", {timeout, 60, fun requests/0}},
+        {"messages", fun messages/0},
         {"a ring that stops", {timeout, 60, fun stopped/0}}
     ]}.
 
@@ -146,6 +147,24 @@ requests() ->
     {ok, Deleted} = ring_kvs:delete(Key, #{context => Context}),
     ?assertEqual({ok, [], Deleted}, ring_kvs:get(Key, #{read => atomic})).
 
+%% What another release, or a process by mistake, may send ends nothing.
+messages() ->
+    ok = start(ring_edge_counter, #{}),
+    {ok, 1} = ring_manager:plan(?RING, ?PLAN),
+    ok = settled(),
+    {ok, 1} = ring:call(?RING, <<"k">>, add),
+    _ = [
+        begin
+            ?RING ! Message,
+            whereis(ring_manager_ring_edge_tests) ! Message
+        end
+     || Message <- [foo, {ring, <<"other">>, 1, 0, foo}, {ring, foo, 1, 0, {digest, 1}}]
+    ],
+    _ = sys:get_state(?RING),
+    % It may have sent itself something.
+    _ = [?assertMatch(#{settled := true}, ring_manager:status(?RING)) || _ <- [1, 2, 3]],
+    ?assertEqual({ok, 2}, ring:call(?RING, <<"k">>, add)).
+
 %% A request that is under way ends, and says what is known of its outcome.
 stopped() ->
     ok = ring:stop(?RING),
@@ -167,6 +186,7 @@ stopped() ->
 
 %% Outlives the process of the setup, and needs no runtime.
 setup() ->
+    ok = partisan_metrics:init(),
     #{level := Level} = logger:get_primary_config(),
     ok = logger:set_primary_config(level, none),
     Caller = self(),

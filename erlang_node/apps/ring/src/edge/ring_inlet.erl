@@ -41,16 +41,27 @@ handle_cast(Unknown, Ring) ->
 handle_info({ring, From, FromStart, ToStart, Payload}, Ring) when
     is_binary(From), is_integer(FromStart), is_integer(ToStart)
 ->
-    case ToStart =:= 0 orelse ToStart =:= ring_table:start(Ring) of
-        true -> ok = received(From, FromStart, Payload, Ring);
-        false -> ok
-    end,
+    ok =
+        case {is_payload(Payload), ToStart =:= 0 orelse ToStart =:= ring_table:start(Ring)} of
+            {true, true} -> received(From, FromStart, Payload, Ring);
+            {true, false} -> ok;
+            {false, _} -> partisan_stray:message(Payload)
+        end,
     {noreply, Ring};
 handle_info(Unknown, Ring) ->
     ok = partisan_stray:message(Unknown),
     {noreply, Ring}.
 
 %% Internals.
+
+%% Of what this node knows: another one would end the manager, and with it all seats.
+is_payload({request, _, _, _, _, _}) -> true;
+is_payload({answer, _, _, _, _}) -> true;
+is_payload({seat, _, _}) -> true;
+is_payload({digest, _}) -> true;
+is_payload({blocks, _, _}) -> true;
+is_payload({state, _, _}) -> true;
+is_payload(_) -> false.
 
 received(From, Start, Payload, Ring) ->
     case ring_table:incarnation(Ring, From) of
