@@ -14,6 +14,7 @@ edge_test_() ->
         {"calls", {timeout, 60, fun calls/0}},
         {"requests", {timeout, 60, fun requests/0}},
         {"messages", fun messages/0},
+        {"a restart", {timeout, 60, fun restarted/0}},
         {"a ring that stops", {timeout, 60, fun stopped/0}}
     ]}.
 
@@ -49,6 +50,14 @@ options() ->
     ?assertEqual(
         {error, "name: \"r\" is no name of a ring, an atom"}, ring:start("r", Right)
     ),
+    % What has the name of the ring stays.
+    Taken = {error, "name: a process or table has the name ring_edge_tests already"},
+    ?RING = ets:new(?RING, [named_table, public]),
+    ?assertEqual(Taken, ring:start(?RING, Right)),
+    true = ets:delete(?RING),
+    true = register(?RING, self()),
+    ?assertEqual(Taken, ring:start(?RING, Right)),
+    true = unregister(?RING),
     ok = ring:start(?RING, Right),
     ?assertMatch({error, {already_started, _}}, ring:start(?RING, Right)).
 
@@ -164,6 +173,20 @@ messages() ->
     % It may have sent itself something.
     _ = [?assertMatch(#{settled := true}, ring_manager:status(?RING)) || _ <- [1, 2, 3]],
     ?assertEqual({ok, 2}, ring:call(?RING, <<"k">>, add)).
+
+%% If a process fails, the ring starts anew on this node, as after a loss of the node.
+restarted() ->
+    ok = start(ring_edge_counter, #{}),
+    {ok, 1} = ring_manager:plan(?RING, ?PLAN),
+    ok = settled(),
+    Start = ring_table:start(?RING),
+    exit(whereis(ring_manager_ring_edge_tests), kill),
+    ok = await(fun() -> ring_table:start(?RING) > Start end),
+    ok = await(fun() -> whereis(?RING) =/= undefined end),
+    ?assertEqual({error, unavailable}, ring:call(?RING, <<"k">>, add)),
+    {ok, 1} = ring_manager:plan(?RING, ?PLAN),
+    ok = settled(),
+    ?assertEqual({ok, 1}, ring:call(?RING, <<"k">>, add)).
 
 %% A request that is under way ends, and says what is known of its outcome.
 stopped() ->

@@ -15,6 +15,8 @@ start_ring(Ring, Options) ->
     Start = {ring_sup, start_link, [Ring, Options]},
     try supervisor:start_child(?MODULE, #{id => Ring, type => supervisor, start => Start}) of
         {ok, _} -> ok;
+        {error, {{shutdown, {failed_to_start_child, table, Description}}, _}} ->
+            {error, Description};
         {error, _} = Error -> Error
     catch
         exit:{noproc, _} ->

@@ -63,10 +63,22 @@
 
 -export_type([ring/0, start/0, options/0]).
 
-%% @doc Creates an empty table for a new start, owned by the calling supervisor. Not a process.
--spec start_link(ring(), options()) -> ignore.
+%% @doc Creates an empty table for a new start, owned by the calling supervisor. Not a process. An
+%% error: something else has the name of the ring.
+-spec start_link(ring(), options()) -> ignore | {error, Description :: string()}.
 start_link(Ring, Options) ->
-    _ = ets:whereis(Ring) =:= undefined orelse ets:delete(Ring),
+    case {whereis(Ring), ets:info(Ring, owner)} of
+        {undefined, undefined} ->
+            create(Ring, Options);
+        {undefined, Self} when Self =:= self() ->
+            true = ets:delete(Ring),
+            create(Ring, Options);
+        {_, _} ->
+            Text = io_lib:format("name: a process or table has the name ~tp already", [Ring]),
+            {error, lists:flatten(Text)}
+    end.
+
+create(Ring, Options) ->
     Ring = ets:new(Ring, [
         named_table, public, set, {read_concurrency, true}, {write_concurrency, true}
     ]),
