@@ -18,10 +18,6 @@ START_LIMIT = 120.0
 _LAST_WORDS = 2000
 
 
-class ProgramError(LocalkubeError):
-    """A program exited, or does not become ready; with the end of its log."""
-
-
 @contextmanager
 def running(
     name: str,
@@ -33,7 +29,7 @@ def running(
 ) -> Iterator[int]:
     """Runs a program while the block runs; waits for no `obstacle`, and yields the process id.
 
-    It is killed in the end. Raises ProgramError: it is not ready in time, or exits.
+    It is killed in the end. Raises LocalkubeError: it is not ready in time, or exits.
     """
     log = logs / f"{name}.log"
     with (
@@ -66,12 +62,12 @@ def _wait(
     try:
         waiting.until_none(remaining, seconds=START_LIMIT)
     except waiting.TimedOutError as error:
-        raise ProgramError(f"{name} is not ready: {error}\n{_tail(log)}") from error
+        raise LocalkubeError(f"{name} is not ready: {error}\n{_tail(log)}") from error
 
 
 def _require_running(name: str, process: subprocess.Popen[bytes], log: Path) -> None:
     if process.poll() is not None:
-        raise ProgramError(f"{name} ended with {process.returncode}:\n{_tail(log)}")
+        raise LocalkubeError(f"{name} ended with {process.returncode}:\n{_tail(log)}")
 
 
 def _tail(log: Path) -> str:

@@ -23,10 +23,6 @@ PORT = "eth0"
 """The name, in a further node's namespace, of its end of the link."""
 
 
-class NodeError(LocalkubeError):
-    """No such node; the message names the possible ones."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Node:
     """One node."""
@@ -117,10 +113,10 @@ def possible(settings: Settings) -> list[Node]:
 
 
 def named(settings: Settings, name: str) -> Node:
-    """The node of a name, whether it is up or not. Raises NodeError: none has it."""
+    """The node of a name, whether it is up or not. Raises LocalkubeError: none has it."""
     found = {candidate.name: candidate for candidate in possible(settings)}
     if name not in found:
-        raise NodeError(f"there is no node {name!r}: there may be {', '.join(found)}")
+        raise LocalkubeError(f"there is no node {name!r}: there may be {', '.join(found)}")
     return found[name]
 
 

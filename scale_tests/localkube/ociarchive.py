@@ -17,14 +17,10 @@ REF_NAME = "org.opencontainers.image.ref.name"
 """The annotation that holds an image's name."""
 
 
-class ArchiveError(LocalkubeError):
-    """A file is no OCI archive, or holds no named image; the message names it."""
-
-
 def images(archive: Path) -> dict[str, str]:
     """The images of an archive: the digest of the manifest (`sha256:...`) by name.
 
-    Raises ArchiveError: it is no archive of named images.
+    Raises LocalkubeError: it is no archive of named images.
     """
     try:
         with tarfile.open(archive) as tar:
@@ -32,9 +28,9 @@ def images(archive: Path) -> dict[str, str]:
             manifests = json.load(member)["manifests"] if member else []
             found = {each["annotations"][REF_NAME]: each["digest"] for each in manifests}
     except (OSError, tarfile.TarError, KeyError, ValueError) as error:
-        raise ArchiveError(f"{archive} is no OCI archive of named images: {error!r}") from error
+        raise LocalkubeError(f"{archive} is no OCI archive of named images: {error!r}") from error
     if not found:
-        raise ArchiveError(f"{archive} holds no image")
+        raise LocalkubeError(f"{archive} holds no image")
     return found
 
 

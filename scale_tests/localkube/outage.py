@@ -17,19 +17,15 @@ OFF = f"{CHAIN}-OFF"
 """The prefix of the chains that cut nodes off; `down` removes them with the cluster's others."""
 
 
-class OutageError(LocalkubeError):
-    """This node cannot fail, or has failed already."""
-
-
 def chain(node: Node) -> str:
     """The name of the chain that cuts a node off."""
     return f"{OFF}-{node.index}"
 
 
 def rules(node: Node) -> str:
-    """The iptables-restore script that isolates a further node. Raises OutageError: the first."""
+    """The iptables-restore script that isolates a node. Raises LocalkubeError for the first."""
     if node.first:
-        raise OutageError(f"{node.name} is this machine, with the control plane: choose another")
+        raise LocalkubeError(f"{node.name} is this machine, with the control plane: choose another")
     lines = (
         "*filter",
         f":{chain(node)} - [0:0]",
@@ -45,12 +41,12 @@ def rules(node: Node) -> str:
 def outage(node: Node) -> Iterator[None]:
     """Takes a node away while the block runs.
 
-    Raises OutageError: it is the first node, or is away already; CommandError: no root, for
+    Raises LocalkubeError: it is the first node, or is away already; CommandError: no root, for
     example.
     """
     script = rules(node)
     if firewall.exists(chain(node)):
-        raise OutageError(
+        raise LocalkubeError(
             f"{node.name} is away already, in another run or in one that was killed: wait for it,"
             " or run `python -m scale_tests.localkube up`"
         )

@@ -23,18 +23,14 @@ CUT = f"{CHAIN}-CUT"
 """The prefix of the chains of a cut; `down` removes them with the cluster's others."""
 
 
-class PartitionError(LocalkubeError):
-    """The two sides overlap, or the network is cut already."""
-
-
 def rules(one: Collection[str], other: Collection[str]) -> str:
     """The iptables-restore script that separates two sets of IPv4 addresses or ranges.
 
-    Raises PartitionError: a side is empty, the sides overlap, or an address is none.
+    Raises LocalkubeError: a side is empty, the sides overlap, or an address is none.
     """
     sides = [_range(text) for text in one], [_range(text) for text in other]
     if not one or not other or _size(*sides) < _size(sides[0]) + _size(sides[1]):
-        raise PartitionError("a partition has two sides, each with pods that the other has not")
+        raise LocalkubeError("a partition has two sides, each with pods that the other has not")
     return "\n".join(
         (
             "*filter",
@@ -60,7 +56,7 @@ def _range(text: str) -> IPv4Network:
     try:
         return IPv4Network(text)
     except ValueError as error:
-        raise PartitionError(
+        raise LocalkubeError(
             f"{text!r} is no IPv4 address of a pod, and no range of some"
         ) from error
 
@@ -74,13 +70,13 @@ def _size(*sides: Sequence[IPv4Network]) -> int:
 def cut(one: Collection[str], other: Collection[str]) -> Iterator[None]:
     """Separates two sets of pods, by addresses or ranges, while the block runs.
 
-    Waits for the end of another run's cut. Raises PartitionError: as `rules`, or a run that was
+    Waits for the end of another run's cut. Raises LocalkubeError: as `rules`, or a run that was
     killed left the network cut; CommandError: no root, for example.
     """
     script = rules(one, other)
     with files.locked(cache_directory() / "partition.lock"):
         if is_cut():
-            raise PartitionError(
+            raise LocalkubeError(
                 "the pod network is cut already, by a run that was killed: run"
                 " `python -m scale_tests churn heal`"
             )

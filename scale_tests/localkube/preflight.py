@@ -32,28 +32,24 @@ PACKAGES = {
 """The programs that have to be on the machine, with the Debian package of each."""
 
 
-class UnfitError(LocalkubeError):
-    """The machine cannot run the cluster; the message names the remedy."""
-
-
 def check_machine() -> None:
-    """Checks the system, the user and the programs. Raises UnfitError."""
+    """Checks the system, the user and the programs. Raises LocalkubeError."""
     if sys.platform != "linux":
-        raise UnfitError(
+        raise LocalkubeError(
             f"the local cluster needs Linux, this is {sys.platform}; "
             "set KUBECONFIG and REGISTRY to use a cluster of your own"
         )
     check_user()
     if missing := missing_packages():
-        raise UnfitError(
+        raise LocalkubeError(
             f"missing: {', '.join(missing)}; on Debian: apt-get install {' '.join(missing)}"
         )
 
 
 def check_user() -> None:
-    """Checks that root runs this. Raises UnfitError."""
+    """Checks that root runs this. Raises LocalkubeError."""
     if os.geteuid() != 0:
-        raise UnfitError("the local cluster runs containers and needs root: run it with sudo")
+        raise LocalkubeError("the local cluster runs containers and needs root: run it with sudo")
 
 
 def missing_packages() -> list[str]:
@@ -65,7 +61,7 @@ def missing_packages() -> list[str]:
 
 
 def check_ports(components: Iterable[Component]) -> None:
-    """Checks that nothing listens where these components are about to. Raises UnfitError."""
+    """Checks that nothing listens where these components are about to. Raises LocalkubeError."""
     taken = [
         f"{address}:{port} ({component.name})"
         for component in components
@@ -73,7 +69,7 @@ def check_ports(components: Iterable[Component]) -> None:
         if _taken(address, port)
     ]
     if taken:
-        raise UnfitError(
+        raise LocalkubeError(
             f"in use by another program: {', '.join(taken)}; `ss -tlnp` shows which: stop it"
         )
 

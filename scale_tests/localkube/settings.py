@@ -31,10 +31,6 @@ MOST_PODS, MOST_ZRAM_MIB = 1200, 65536
 """The largest settings that may be chosen."""
 
 
-class SettingsError(LocalkubeError):
-    """A setting that cannot work; the message names it and the fix."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Ports:
     """TCP ports that the first node's components listen on, all but the first two on loopback."""
@@ -92,13 +88,13 @@ class Settings:
     def __post_init__(self) -> None:
         """Refuses limits that the address range or the kubelet cannot serve."""
         if not 10 <= self.max_pods <= MOST_PODS:
-            raise SettingsError(f"--max-pods is {self.max_pods}: choose 10 to {MOST_PODS}")
+            raise LocalkubeError(f"--max-pods is {self.max_pods}: choose 10 to {MOST_PODS}")
         if not 0 <= self.zram_mib <= MOST_ZRAM_MIB:
-            raise SettingsError(
+            raise LocalkubeError(
                 f"--zram-mib is {self.zram_mib}: choose 0 (none) to {MOST_ZRAM_MIB}"
             )
         if not 1 <= self.nodes <= MAX_NODES:
-            raise SettingsError(f"--nodes is {self.nodes}: choose 1 to {MAX_NODES}")
+            raise LocalkubeError(f"--nodes is {self.nodes}: choose 1 to {MAX_NODES}")
 
     @property
     def node_address(self) -> str:

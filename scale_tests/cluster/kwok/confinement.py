@@ -23,10 +23,6 @@ FIRST_PROCESS = 1
 _ENDING = (signal.SIGINT, signal.SIGTERM)
 
 
-class ConfinementError(LocalkubeError):
-    """No namespaces can be made, or none have been; the message names the remedy."""
-
-
 def command(module: str, arguments: Sequence[str]) -> list[str]:
     """The command line that runs a module of Python as the first process of new namespaces."""
     return [
@@ -36,11 +32,11 @@ def command(module: str, arguments: Sequence[str]) -> list[str]:
 
 
 def confine(module: str, *arguments: str) -> int:
-    """Runs `module` confined; returns its exit status. Raises ConfinementError."""
+    """Runs `module` confined; returns its exit status. Raises LocalkubeError."""
     if os.geteuid() != 0:
-        raise ConfinementError("network and PID namespaces need root: run this with sudo")
+        raise LocalkubeError("network and PID namespaces need root: run this with sudo")
     if shutil.which("unshare") is None:
-        raise ConfinementError("unshare is missing; it is in the package util-linux")
+        raise LocalkubeError("unshare is missing; it is in the package util-linux")
     sys.stdout.flush()
     return attend(command(module, arguments))
 
@@ -79,10 +75,10 @@ def heed() -> None:
 def prepare(address: str, networks: Sequence[ipaddress.IPv4Network]) -> None:
     """Gives the loopback interface an address and some networks.
 
-    Raises ConfinementError: this process is not confined; CommandError: `ip` refuses.
+    Raises LocalkubeError: this process is not confined; CommandError: `ip` refuses.
     """
     if os.getpid() != FIRST_PROCESS:
-        raise ConfinementError("not confined: begin with `confinement.confine`")
+        raise LocalkubeError("not confined: begin with `confinement.confine`")
     capture(["ip", "link", "set", "lo", "up"])
     capture(["ip", "address", "replace", f"{address}/32", "dev", "lo"])
     for network in networks:

@@ -6,8 +6,9 @@ import tomllib
 import pytest
 
 from scale_tests.localkube import configs
+from scale_tests.localkube.errors import LocalkubeError
 from scale_tests.localkube.nodes import Node, nodes
-from scale_tests.localkube.settings import RESERVED, Settings, SettingsError
+from scale_tests.localkube.settings import RESERVED, Settings
 
 SETTINGS = Settings(max_pods=300, nodes=3)
 FIRST, SECOND, THIRD = NODES = nodes(SETTINGS)
@@ -111,5 +112,5 @@ def test_the_kubelet_evicts_no_pod_while_there_is_swap() -> None:
 
 @pytest.mark.parametrize("max_pods", [-1, 9, 1201])
 def test_a_pod_limit_out_of_range_names_the_option(max_pods: int) -> None:
-    with pytest.raises(SettingsError, match=r"--max-pods is .*: choose 10 to 1200"):
+    with pytest.raises(LocalkubeError, match=r"--max-pods is .*: choose 10 to 1200"):
         Settings(max_pods=max_pods)

@@ -8,7 +8,7 @@ import pytest
 
 from scale_tests.localkube import zram
 from scale_tests.localkube.errors import LocalkubeError
-from scale_tests.localkube.settings import Settings, SettingsError
+from scale_tests.localkube.settings import Settings
 
 SWAPS = """\
 Filename				Type		Size		Used		Priority
@@ -40,5 +40,5 @@ def test_a_kernel_without_it_is_named(
 
 
 def test_an_impossible_size_names_the_option() -> None:
-    with pytest.raises(SettingsError, match="--zram-mib is -1"):
+    with pytest.raises(LocalkubeError, match="--zram-mib is -1"):
         Settings(zram_mib=-1)

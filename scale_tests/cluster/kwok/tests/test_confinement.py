@@ -10,9 +10,9 @@ from collections.abc import Iterator
 import pytest
 
 from scale_tests.cluster.kwok import confinement
-from scale_tests.cluster.kwok.confinement import ConfinementError
 from scale_tests.cluster.kwok.control_plane import PODS
 from scale_tests.host.commands import ROOT
+from scale_tests.localkube.errors import LocalkubeError
 
 ATTENDANT = """
 import sys
@@ -94,5 +94,5 @@ def test_it_is_the_first_process_of_its_namespaces() -> None:
 
 
 def test_the_machines_own_network_is_never_changed() -> None:
-    with pytest.raises(ConfinementError, match="not confined"):
+    with pytest.raises(LocalkubeError, match="not confined"):
         confinement.prepare("192.0.2.1", [PODS])
