@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from charts.tools.values import ChartError
-from images.builder.prometheus import ensure_built
+from images.builder.prometheus import TOOLSET
 from scale_tests.cluster.operator import CHART
 from scale_tests.host.commands import ROOT, stream
 
@@ -83,4 +83,4 @@ def check_alerts() -> None:
 
 def promtool() -> str:
     """The path of promtool: the system's, or else built. Raises BuildError."""
-    return shutil.which("promtool") or str(ensure_built() / "promtool")
+    return shutil.which("promtool") or str(TOOLSET.ensure_built() / "promtool")

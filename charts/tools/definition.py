@@ -28,8 +28,7 @@ TOOLSET = Toolset(
 def oldest() -> str:
     """The oldest Kubernetes that the chart allows, as `1.30`. Raises ChartError for another one."""
     allowed = str(yaml.safe_load((ROOT / CHART / "Chart.yaml").read_text())["kubeVersion"])
-    go_mod = (TOOLSET.directory / "go.mod").read_text()
-    minor = module_version("k8s.io/apiextensions-apiserver", go_mod).split(".")[1]
+    minor = module_version("k8s.io/apiextensions-apiserver", TOOLSET.directory).split(".")[1]
     if not re.fullmatch(rf">=1\.{minor}\.0-0", allowed):
         raise ChartError(
             f"Chart.yaml has kubeVersion {allowed}, and the CRD is checked with 1.{minor}: "

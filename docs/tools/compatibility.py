@@ -65,7 +65,7 @@ def release() -> list[Sequence[str]]:
 def around() -> list[Sequence[str]]:
     """The software of others, by version."""
     kubernetes = _minor(build.version())
-    helm = build.module_version("helm.sh/helm/v3", (build.TOOLS / "go.mod").read_text())
+    helm = build.module_version("helm.sh/helm/v3")
     otp = _text(RUNTIME, r'\{minimum_otp_vsn, "(\d+)"\}')
     images = ", ".join(ARCHITECTURES)
     plugin = ", ".join(f"{each.system}/{each.architecture}" for each in PLATFORMS)

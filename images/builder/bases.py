@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import platform
 import tempfile
 from pathlib import Path
 
@@ -108,12 +109,6 @@ def _options(base: Base) -> tuple[str, ...]:
     return (*FOREIGN_OPTIONS, f"--architectures={base.architecture}")
 
 
-def parse_os_release(text: str) -> dict[str, str]:
-    """The fields of an os-release file."""
-    pairs = (line.partition("=") for line in text.splitlines() if "=" in line)
-    return {key: value.strip('"') for key, _, value in pairs}
-
-
 def _sources() -> list[Path]:
     """The files with apt's package sources."""
     parts = APT / "sources.list.d"
@@ -141,7 +136,7 @@ def _archive(suite: str) -> str:
 
 
 def _suite() -> str:
-    release = parse_os_release(Path("/etc/os-release").read_text())
+    release = platform.freedesktop_os_release()
     if release.get("ID") != "debian" or "VERSION_CODENAME" not in release:
         raise ImageError(
             "stand-in base images are made from Debian's packages, on a Debian machine; elsewhere "

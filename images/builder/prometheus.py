@@ -24,15 +24,10 @@ TOOLSET = Toolset(
 )
 
 
-def ensure_built() -> Path:
-    """Builds the programs unless cached; returns their directory. Raises BuildError."""
-    return TOOLSET.ensure_built()
-
-
 def provide() -> None:
     """Puts Prometheus where its Dockerfile copies it from. Raises ImageError if it is not built."""
     try:
-        built = ensure_built() / "prometheus"
+        built = TOOLSET.ensure_built() / "prometheus"
     except BuildError as error:
         raise ImageError(str(error)) from error
     if not PROGRAM.exists() or PROGRAM.stat().st_mtime < built.stat().st_mtime:

@@ -24,8 +24,9 @@ PACKAGES = {
 """The programs, by the name they are kept under, with the Go package each is made from."""
 
 
-def module_version(module: str, go_mod: str) -> str:
-    """The version of `module` that the text of a go.mod requires. Raises BuildError: none."""
+def module_version(module: str, directory: Path = TOOLS) -> str:
+    """The version of `module` that the go.mod of a directory requires. Raises BuildError: none."""
+    go_mod = (directory / "go.mod").read_text()
     found = re.search(rf"^(?:require)?\s+{re.escape(module)} (v\S+)", go_mod, re.MULTILINE)
     if not found:
         raise BuildError(f"tools/go.mod requires no {module}")
@@ -34,15 +35,12 @@ def module_version(module: str, go_mod: str) -> str:
 
 def version() -> str:
     """This checkout's version of Kubernetes. Raises BuildError."""
-    return module_version("k8s.io/kubernetes", (TOOLS / "go.mod").read_text())
+    return module_version("k8s.io/kubernetes")
 
 
 def toolset() -> Toolset:
     """The programs of this checkout's version of Kubernetes. Raises BuildError."""
-    go_mod = (TOOLS / "go.mod").read_text()
-    return Toolset(
-        name=version(), directory=TOOLS, programs=PACKAGES, linker_flags=_linker_flags(go_mod)
-    )
+    return Toolset(name=version(), directory=TOOLS, programs=PACKAGES, linker_flags=_linker_flags())
 
 
 def bin_directory() -> Path:
@@ -55,14 +53,14 @@ def ensure_built() -> Path:
     return toolset().ensure_built()
 
 
-def _linker_flags(go_mod: str) -> str:
+def _linker_flags() -> str:
     """Strips symbols and stamps versions: kubectl and Helm refuse to work without theirs."""
-    kubernetes = module_version("k8s.io/kubernetes", go_mod)
+    kubernetes = version()
     major, minor, _patch = kubernetes.removeprefix("v").split(".", 2)
     stamps = {
         "k8s.io/component-base/version.gitVersion": kubernetes,
         "k8s.io/component-base/version.gitMajor": major,
         "k8s.io/component-base/version.gitMinor": minor,
-        "helm.sh/helm/v3/internal/version.version": module_version("helm.sh/helm/v3", go_mod),
+        "helm.sh/helm/v3/internal/version.version": module_version("helm.sh/helm/v3"),
     }
     return "-s -w " + " ".join(f"-X {symbol}={value}" for symbol, value in stamps.items())

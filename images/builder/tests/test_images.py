@@ -108,12 +108,3 @@ def test_other_releases_come_from_the_same_archive() -> None:
     assert bases.archive_of(targets, "bookworm") == "s://a/debian"
     with pytest.raises(ImageError, match="no source of Debian's release trixie"):
         bases.archive_of(targets, "trixie")
-
-
-def test_os_release_is_read_with_and_without_quotes() -> None:
-    text = 'ID=debian\nPRETTY_NAME="Debian GNU/Linux 12"\n\nVERSION_CODENAME=bookworm\n'
-    assert bases.parse_os_release(text) == {
-        "ID": "debian",
-        "PRETTY_NAME": "Debian GNU/Linux 12",
-        "VERSION_CODENAME": "bookworm",
-    }

@@ -24,7 +24,7 @@ TOOLSET = Toolset(
 
 def version() -> str:
     """The version of KWOK. Raises BuildError."""
-    return module_version("sigs.k8s.io/kwok", (TOOLSET.directory / "go.mod").read_text())
+    return module_version("sigs.k8s.io/kwok", TOOLSET.directory)
 
 
 USER = "kwok"

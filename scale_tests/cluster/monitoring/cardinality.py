@@ -22,7 +22,7 @@ from urllib.request import urlopen
 
 import yaml
 
-from images.builder.prometheus import ensure_built
+from images.builder.prometheus import TOOLSET
 from scale_tests.cluster import programs
 from scale_tests.cluster.monitoring.exposition import Page
 from scale_tests.cluster.wait import wait_for
@@ -145,7 +145,7 @@ def _prometheus(config: Path) -> Iterator[str]:
     with ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as server:
         address = f"127.0.0.1:{server.server_address[1]}"
     argv = [
-        *(str(ensure_built() / "prometheus"), f"--config.file={config}"),
+        *(str(TOOLSET.ensure_built() / "prometheus"), f"--config.file={config}"),
         *(f"--storage.tsdb.path={config.parent / 'data'}", "--log.level=error"),
         f"--web.listen-address={address}",
     ]
