@@ -7,8 +7,8 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -236,11 +236,9 @@ def _discard_other_boot(settings: Settings) -> None:
         leftovers.remove_files(settings)
 
 
-@contextmanager
-def exclusive() -> Iterator[None]:
+def exclusive() -> AbstractContextManager[None]:
     """One change of the cluster at a time on the machine."""
-    with files.locked(cache_directory() / "localkube.lock"):
-        yield
+    return files.locked(cache_directory() / "localkube.lock")
 
 
 def _resident(pid: int) -> int:

@@ -52,14 +52,6 @@ class Component:
     """The control group of the node that it runs on."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Pace:
-    """The rate at which the scheduler binds pods."""
-
-    per_second: float = 200
-    burst: int = 400
-
-
 def components(
     settings: Settings, binaries: Path, containerd: Path, upstreams: Sequence[str]
 ) -> list[Component]:
@@ -85,6 +77,7 @@ def _component(
     **programs: Path,
 ) -> Component:
     name = node.own(key)
+    pods_per_second, burst = _pace(settings)
     found = filled(
         entry,
         name=name,
@@ -92,7 +85,8 @@ def _component(
         settings=settings,
         ports=settings.ports,
         pki=settings.certificates,
-        pace=_pace(settings),
+        pods_per_second=pods_per_second,
+        burst=burst,
         root=ROOT,
         python=sys.executable,
         **programs,
@@ -129,10 +123,10 @@ def _files(
     return {}
 
 
-def _pace(settings: Settings) -> Pace:
-    """As fast as the machine starts pods, where they are many.
+def _pace(settings: Settings) -> tuple[float, int]:
+    """The pods that the scheduler binds per second and at once: as they start, where they are many.
 
     A kubelet starts all its pods at once. Hundreds of them starve each other until their requests
     to the runtime time out. Two processors keep up with 1.5 a second.
     """
-    return Pace() if settings.max_pods <= AT_ONCE else Pace(per_second=1.5, burst=32)
+    return (200, 400) if settings.max_pods <= AT_ONCE else (1.5, 32)

@@ -12,7 +12,7 @@ import shutil
 import socket
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from scale_tests.localkube.api import ApiError, Client
 from scale_tests.localkube.settings import Settings
@@ -32,23 +32,10 @@ _MADE_BY = "pv.kubernetes.io/provisioned-by"
 Json = dict[str, Any]
 
 
-class Api(Protocol):
-    """The requests that it makes. All raise ApiError."""
-
-    def get(self, path: str) -> Any:
-        """The JSON document at an API path."""
-
-    def apply(self, path: str, document: Json) -> None:
-        """Server-side apply of one object."""
-
-    def delete(self, path: str) -> None:
-        """Deletes an object."""
-
-
 class Provisioner:
     """Volumes below one directory."""
 
-    def __init__(self, api: Api, directory: Path) -> None:
+    def __init__(self, api: Client, directory: Path) -> None:
         self._api = api
         self._directory = directory
         self._has_volumes = True

@@ -6,12 +6,13 @@ from typing import Any
 import pytest
 
 from scale_tests.localkube import configs
+from scale_tests.localkube.api import Client
 from scale_tests.localkube.provisioner import CLAIMS, NAME, VOLUMES, Provisioner
 
 STORAGE_CLASS = "/apis/storage.k8s.io/v1/storageclasses/standard"
 
 
-class Objects:
+class Objects(Client):
     """The claims and volumes of an API server, and how often volumes were read."""
 
     def __init__(self, *claims: dict[str, Any]) -> None:
