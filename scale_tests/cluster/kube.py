@@ -39,7 +39,7 @@ class ApiError(Exception):
 class Cluster:
     """A connection to an API server, safe to be used by several threads at once."""
 
-    def __init__(self, kubeconfig: Path, *, connections: int = 16) -> None:
+    def __init__(self, kubeconfig: Path) -> None:
         settings = client.Configuration()
         config.load_kube_config(config_file=str(kubeconfig), client_configuration=settings)
         self.kubeconfig = kubeconfig
@@ -49,7 +49,7 @@ class Cluster:
             "BearerToken", alias="authorization"
         )
         self._pool = urllib3.PoolManager(
-            maxsize=connections,
+            maxsize=16,
             block=True,
             cert_reqs="CERT_REQUIRED" if settings.verify_ssl else "CERT_NONE",
             ca_certs=settings.ssl_ca_cert,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
 from typing import cast
@@ -106,17 +106,9 @@ def read_page(
 
 
 def read_nodes(
-    cluster: Cluster,
-    namespace: str,
-    names: Sequence[str],
-    *,
-    at_once: int = 16,
-    timeout: float = 3.0,
+    cluster: Cluster, namespace: str, names: Sequence[str], *, timeout: float = 3.0
 ) -> list[NodeStatus]:
-    """Reads these nodes, `at_once` at a time.
-
-    Those that do not answer within `timeout` seconds, or do not yet, are left out.
-    """
+    """Reads these nodes, without those that do not answer yet, or within `timeout` seconds."""
 
     def read(name: str) -> NodeStatus | None:
         try:
@@ -124,8 +116,7 @@ def read_nodes(
         except ApiError:
             return None
 
-    with ThreadPoolExecutor(max_workers=at_once) as executor:
-        return [node for node in executor.map(read, names) if node is not None]
+    return _answers(read, names)
 
 
 def read_metrics(cluster: Cluster, namespace: str, pod: str) -> dict[str, float]:
@@ -135,9 +126,7 @@ def read_metrics(cluster: Cluster, namespace: str, pod: str) -> dict[str, float]
     return {series: float(value) for series, value in samples}
 
 
-def read_nodes_at(
-    addresses: Mapping[str, str], pool: urllib3.PoolManager, *, at_once: int = 16
-) -> list[NodeStatus]:
+def read_nodes_at(addresses: Mapping[str, str], pool: urllib3.PoolManager) -> list[NodeStatus]:
     """As `read_nodes`, from pods' own addresses by name, where this machine reaches them.
 
     This takes a tenth of the time, so that 256 nodes can be read every few seconds.
@@ -150,9 +139,12 @@ def read_nodes_at(
             return None
         return node_status(answer.json()) if answer.status == 200 else None
 
-    with ThreadPoolExecutor(max_workers=at_once) as executor:
-        nodes = executor.map(read, addresses.values())
-        return [node for node in nodes if node is not None and node.name in addresses]
+    return [node for node in _answers(read, addresses.values()) if node.name in addresses]
+
+
+def _answers(read: Callable[[str], NodeStatus | None], nodes: Iterable[str]) -> list[NodeStatus]:
+    with ThreadPoolExecutor(max_workers=16) as executor:
+        return [node for node in executor.map(read, nodes) if node is not None]
 
 
 def components(nodes: Iterable[NodeStatus]) -> int:

@@ -84,7 +84,7 @@ def install_beside(environment: Environment, name: str, *, values: Sequence[str]
 
 def uninstall_beside(environment: Environment, name: str) -> None:
     """Removes what `install_beside` made. Raises CommandError."""
-    _uninstall(environment, name, name)
+    uninstall_release(environment, name, name)
     kubectl(environment, "delete", "namespace", name, "--ignore-not-found")
 
 
@@ -122,9 +122,15 @@ def clusters(cluster: Cluster) -> list[str]:
     return [f"{item['metadata']['namespace']}/{item['metadata']['name']}" for item in items]
 
 
-def uninstall_release(environment: Environment) -> None:
-    """Removes the release alone; the CRD and the clusters stay. Raises CommandError."""
-    _uninstall(environment, RELEASE, NAMESPACE)
+def uninstall_release(
+    environment: Environment, release: str = RELEASE, namespace: str = NAMESPACE
+) -> None:
+    """Removes a release alone; the CRD and the clusters stay. Raises CommandError."""
+    _helm(
+        environment,
+        *["uninstall", release, "--namespace", namespace],
+        *["--ignore-not-found", "--wait", "--timeout", HELM_TIMEOUT],
+    )
 
 
 def kubectl(environment: Environment, *arguments: str, stdin: str | None = None) -> str:
@@ -194,16 +200,8 @@ def _install(
         if not environment.local or "another operation" not in error.output:
             raise
         # A run that was killed while Helm worked has left this release locked for ever.
-        _uninstall(environment, release, namespace)
+        uninstall_release(environment, release, namespace)
         _helm(environment, *arguments)
-
-
-def _uninstall(environment: Environment, release: str, namespace: str) -> None:
-    _helm(
-        environment,
-        *["uninstall", release, "--namespace", namespace],
-        *["--ignore-not-found", "--wait", "--timeout", HELM_TIMEOUT],
-    )
 
 
 def _helm(environment: Environment, *arguments: str) -> str:

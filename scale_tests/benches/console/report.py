@@ -8,9 +8,7 @@ from typing import Any
 
 from scale_tests.measure.checks import Check, at_most
 from scale_tests.measure.page import Table
-from scale_tests.measure.spread import Spread
-
-Cell = Mapping[str, Any]
+from scale_tests.measure.spread import Cell, Spread, having
 
 OVERLAY = "overlay"
 VIEWS = (OVERLAY, "nodes", "traffic", "run", "events")
@@ -21,12 +19,8 @@ SAMPLES = 24
 
 def values(cells: Sequence[Cell], metric: str, *, view: str = "", viewers: int = 1) -> list[float]:
     """The values of a metric, in the order in which they were measured."""
-    wanted = (metric, view, viewers)
-    return [
-        float(cell["value"])
-        for cell in cells
-        if (cell["metric"], cell["view"], cell["viewers"]) == wanted
-    ]
+    found = having(cells, metric=metric, view=view, viewers=viewers)
+    return [float(cell["value"]) for cell in found]
 
 
 def growth(cells: Sequence[Cell]) -> float | None:

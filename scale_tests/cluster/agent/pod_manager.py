@@ -52,7 +52,6 @@ class ManagedPod:
     """One pod that the agent runs."""
 
     pod: Json
-    address: str
     room: Sandbox
     seen: Seen
     process: subprocess.Popen[bytes] | None = None
@@ -100,10 +99,9 @@ class PodManager:
             managed.room.remove()
 
     def _new(self, pod: Json) -> ManagedPod:
-        address = next(self._addresses)
         room = Sandbox(self._ground.directory / pod["metadata"]["uid"])
         seen = Seen(
-            address=address,
+            address=next(self._addresses),
             host=self._ground.host,
             began=moment(),
             started_at=moment(),
@@ -111,7 +109,7 @@ class PodManager:
             ready=False,
             restarts=0,
         )
-        return ManagedPod(pod=pod, address=address, room=room, seen=seen)
+        return ManagedPod(pod=pod, room=room, seen=seen)
 
     async def _keep(self, managed: ManagedPod) -> None:
         """A pod from its beginning to its end."""
@@ -136,7 +134,8 @@ class PodManager:
             else:
                 seen = managed.seen
                 await self._tell(managed, started=False, ready=False, restarts=seen.restarts + 1)
-                await _first(managed.ending, wait)
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(managed.ending.wait(), wait)
                 wait = min(2 * wait, _LONGEST_RESTART_SECONDS)
         managed.room.remove()
         await self._forget(managed)
@@ -164,7 +163,7 @@ class PodManager:
         with (room.directory / "log").open("ab") as log:
             return subprocess.Popen(
                 [*_LAST, program, "foreground", *flags],
-                env=room.environment(managed.pod, managed.address),
+                env=room.environment(managed.pod, managed.seen.address),
                 cwd=room.directory,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -221,7 +220,7 @@ class PodManager:
         scheme = asked.get("scheme", "HTTP").lower()
         try:
             async with self._probes.get(
-                f"{scheme}://{managed.address}:{HTTP_PORT}{asked['path']}",
+                f"{scheme}://{managed.seen.address}:{HTTP_PORT}{asked['path']}",
                 timeout=aiohttp.ClientTimeout(total=probe.get("timeoutSeconds", 1)),
                 # As a kubelet: it does not verify.
                 ssl=False,
@@ -284,9 +283,3 @@ async def _ended(process: subprocess.Popen[bytes]) -> None:
         loop.remove_reader(descriptor)
         os.close(descriptor)
     process.wait()
-
-
-async def _first(event: asyncio.Event, seconds: float) -> None:
-    """Waits for the event, but no longer than that."""
-    with suppress(TimeoutError):
-        await asyncio.wait_for(event.wait(), seconds)

@@ -41,11 +41,6 @@ class ControlPlane:
 
     audit_log: Path
 
-    @property
-    def logs(self) -> Path:
-        """The directory with one log per program."""
-        return self.settings.logs
-
     def kubeconfig_of(self, user: str) -> Path:
         """A kubeconfig of an administrator of another name, for the audit to tell them apart."""
         identity = Identity(file=user, user=user, group="system:masters")

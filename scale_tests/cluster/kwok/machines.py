@@ -11,6 +11,8 @@ from scale_tests.cluster import programs
 from scale_tests.cluster.kube import Json, holds
 from scale_tests.cluster.kwok.control_plane import PODS, ControlPlane
 from scale_tests.cluster.wait import wait_for
+from scale_tests.host.documents import data_of
+from scale_tests.host.templates import filled
 from scale_tests.localkube.api import Client
 from scale_tests.localkube.build import module_version
 from scale_tests.localkube.toolset import Toolset
@@ -55,23 +57,9 @@ def count_for(pods: int) -> int:
 
 def machine(index: int) -> Json:
     """A simulated machine, as an object of the API server; zones take turns."""
-    name = f"simulated-{index}"
-    room = {"cpu": "32", "memory": "256Gi", "pods": str(PODS_PER_MACHINE)}
-    return {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {
-            "name": name,
-            "labels": {
-                "kubernetes.io/hostname": name,
-                "kubernetes.io/os": "linux",
-                "topology.kubernetes.io/zone": f"zone-{index % ZONES}",
-                "type": "kwok",
-            },
-            "annotations": {"kwok.x-k8s.io/node": "fake"},
-        },
-        "status": {"capacity": room, "allocatable": room},
-    }
+    name, zone, pods = f"simulated-{index}", f"zone-{index % ZONES}", str(PODS_PER_MACHINE)
+    made: Json = filled(data_of(__file__), name=name, zone=zone, pods=pods)
+    return made
 
 
 @contextmanager
@@ -86,7 +74,10 @@ def machines(plane: ControlPlane, count: int) -> Iterator[None]:
     ]
     client = Client(plane.settings)
     with programs.running(
-        "kwok", argv, plane.logs, obstacle=lambda: client.obstacle(f"http://{_HEALTH}/healthz")
+        "kwok",
+        argv,
+        plane.settings.logs,
+        obstacle=lambda: client.obstacle(f"http://{_HEALTH}/healthz"),
     ):
         for index in range(count):
             plane.cluster.create("api/v1/nodes", machine(index))

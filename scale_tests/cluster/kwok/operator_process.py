@@ -87,7 +87,7 @@ def operator_process(plane: ControlPlane) -> Iterator[OperatorProcess]:
 
     argv = [sys.executable, "-m", "partisan_operator"]
     with programs.running(
-        "operator", argv, plane.logs, obstacle=obstacle, variables=variables
+        "operator", argv, plane.settings.logs, obstacle=obstacle, variables=variables
     ) as pid:
         yield OperatorProcess(pid=pid)
 

@@ -114,7 +114,7 @@ def stand_in(plane: ControlPlane) -> Iterator[None]:
         # There is no pod at this address: an error says so.
         return "" if "no such pod" in found else found
 
-    with programs.running("stand-in", argv, plane.logs, obstacle=obstacle):
+    with programs.running("stand-in", argv, plane.settings.logs, obstacle=obstacle):
         yield
 
 
