@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import reduce
+from operator import getitem
 from typing import Any
 
 import yaml
@@ -77,15 +79,13 @@ def described_values(text: str, schema: Mapping[str, Any]) -> list[Value]:
     lines = text.splitlines()
     content = yaml.safe_load(text)
     return [
-        Value(path=path, default=_at(content, path), description=_comment_above(lines, line))
+        Value(
+            path=path,
+            default=reduce(getitem, path.split("."), content),
+            description=_comment_above(lines, line),
+        )
         for path, line in value_lines(text, schema_paths(schema)).items()
     ]
-
-
-def _at(content: Any, path: str) -> Any:
-    for key in path.split("."):
-        content = content[key]
-    return content
 
 
 def _comment_above(lines: list[str], line: int) -> str:

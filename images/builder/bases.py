@@ -92,7 +92,12 @@ def _make_root_file_system(base: Base, target: Path) -> None:
         settings = Path(directory) / "apt.conf"
         settings.write_text(run(["apt-config", "dump", "Acquire"]))
         partial = Path(directory) / "root.tar"
-        sources = [str(path) for path in _sources()] if suite == own else [_archive(own)]
+        if suite == own:
+            sources = [str(path) for path in _sources()]
+        else:
+            fields = "$(REPO_URI) $(RELEASE) $(COMPONENT)"
+            listed = ["apt-get", "indextargets", "--format", fields, "Created-By: Packages"]
+            sources = [archive_of(run(listed), own)]
         run(
             [
                 *("nice", "-n", "5", "env", "SOURCE_DATE_EPOCH=0", "mmdebstrap", "--quiet"),
@@ -126,13 +131,6 @@ def archive_of(targets: str, suite: str) -> str:
         if (release, component) == (suite, "main"):
             return uri
     raise ImageError(f"apt has no source of Debian's release {suite}, component main")
-
-
-def _archive(suite: str) -> str:
-    fields = "$(REPO_URI) $(RELEASE) $(COMPONENT)"
-    return archive_of(
-        run(["apt-get", "indextargets", "--format", fields, "Created-By: Packages"]), suite
-    )
 
 
 def _suite() -> str:

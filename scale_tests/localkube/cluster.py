@@ -198,20 +198,20 @@ def _ensure(settings: Settings, component: Component) -> bool:
 
 
 def _wait_ready(settings: Settings, client: Client, component: Component) -> None:
+    log = settings.logs / f"{component.name}.log"
+
     def obstacle() -> str:
         if processes.find(settings, component.name) is None:
+            end = "\n".join(log.read_text(errors="replace").splitlines()[-15:])
             raise LocalkubeError(
-                f"{component.name} has ended; the last lines of its log "
-                f"({settings.logs}/{component.name}.log):\n{_log_tail(settings, component.name)}"
+                f"{component.name} has ended; the last lines of its log ({log}):\n{end}"
             )
         return client.obstacle(component.ready)
 
     try:
         waiting.until_none(obstacle, seconds=START_LIMIT)
     except waiting.TimedOutError as error:
-        raise LocalkubeError(
-            f"{component.name} is not ready: {error}; its log: {settings.logs}/{component.name}.log"
-        ) from error
+        raise LocalkubeError(f"{component.name} is not ready: {error}; its log: {log}") from error
 
 
 def _cluster_obstacle(settings: Settings, client: Client) -> str:
@@ -247,8 +247,3 @@ def _resident(pid: int) -> int:
     except FileNotFoundError:
         return 0
     return pages * os.sysconf("SC_PAGE_SIZE")
-
-
-def _log_tail(settings: Settings, name: str) -> str:
-    lines = (settings.logs / f"{name}.log").read_text(errors="replace").splitlines()
-    return "\n".join(lines[-15:])

@@ -66,7 +66,8 @@ def remove_files(settings: Settings) -> None:
         (DEVICE_PLUGINS / name).unlink(missing_ok=True)
     shared = (SHIM_SOCKETS, CNI_RESULTS, DEVICE_PLUGINS)
     for directory in (*shared, *(each.parent for each in shared), CONTAINER_LOGS):
-        _remove_if_empty(directory)
+        if directory.is_dir() and not any(directory.iterdir()):
+            directory.rmdir()
     _remove_trees(settings.run, settings.state)
 
 
@@ -87,8 +88,3 @@ def _remove_trees(*directories: Path) -> None:
     for directory in directories:
         if directory.exists():
             shutil.rmtree(directory)
-
-
-def _remove_if_empty(directory: Path) -> None:
-    if directory.is_dir() and not any(directory.iterdir()):
-        directory.rmdir()

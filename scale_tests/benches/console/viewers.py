@@ -71,9 +71,10 @@ async def at_rest(nodes: int, links: int, steps: int) -> dict[str, float]:
         recording = Recording(hub, nodes=nodes, links=links)
         async with _readers(site, 1):
             await _pass(recording.step, WARM_UP)
-            before = _sent()
+            before = _value(metrics.console_bytes)
             await _pass(recording.step, steps)
-            return {"stream_bytes_per_second": (_sent() - before) / (steps * PERIOD)}
+            sent = _value(metrics.console_bytes) - before
+            return {"stream_bytes_per_second": sent / (steps * PERIOD)}
 
 
 async def _pass(change: Callable[[], object], steps: int) -> float:
@@ -94,21 +95,13 @@ async def _readers(site: Served, count: int) -> AsyncIterator[None]:
     command = ["curl", "--silent", "--no-buffer", "--output", "/dev/null", "-H", header, url]
     readers = [await asyncio.create_subprocess_exec(*command) for _ in range(count)]
     try:
-        while _connected() < count:
+        while _value(metrics.console_viewers) < count:
             await asyncio.sleep(0.05)
         yield
     finally:
         for reader in readers:
             reader.terminate()
             await reader.wait()
-
-
-def _connected() -> float:
-    return _value(metrics.console_viewers)
-
-
-def _sent() -> float:
-    return _value(metrics.console_bytes)
 
 
 def _value(metric: Any) -> float:

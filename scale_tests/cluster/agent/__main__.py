@@ -98,12 +98,7 @@ async def run(arguments: argparse.Namespace, release: Path) -> int:
     # Volumes are in memory, as the pods' own.
     with tempfile.TemporaryDirectory(prefix="partisan-pods-", dir="/dev/shm") as directory:
         Path(directory).chmod(0o711)
-        ground = Ground(
-            release=release,
-            directory=Path(directory),
-            host=settings.node_address,
-            dns=settings.node_address,
-        )
+        ground = Ground(release=release, directory=Path(directory), address=settings.node_address)
         connector = aiohttp.TCPConnector(force_close=True, limit=0)
         async with (
             AsyncCluster(settings.kubeconfig) as api,

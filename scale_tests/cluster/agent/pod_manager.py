@@ -39,12 +39,12 @@ _KEPT_SECONDS = 10.0
 
 @dataclass(frozen=True, kw_only=True)
 class Ground:
-    """The ground of all pods: the release that is run, and this machine's address and resolver."""
+    """The ground of all pods: the release that is run, and this machine's address."""
 
     release: Path
     directory: Path
-    host: str
-    dns: str
+    address: str
+    """The machine's, on which its resolver answers, too."""
 
 
 @dataclass
@@ -102,7 +102,7 @@ class PodManager:
         room = Sandbox(self._ground.directory / pod["metadata"]["uid"])
         seen = Seen(
             address=next(self._addresses),
-            host=self._ground.host,
+            host=self._ground.address,
             began=moment(),
             started_at=moment(),
             started=False,
@@ -159,7 +159,7 @@ class PodManager:
     def _start(self, managed: ManagedPod) -> subprocess.Popen[bytes]:
         room, user = managed.room, _user(managed.pod)
         program = str(self._ground.release / "bin" / "partisan_node")
-        flags = room.resolver(managed.pod, self._ground.dns)
+        flags = room.resolver(managed.pod, self._ground.address)
         with (room.directory / "log").open("ab") as log:
             return subprocess.Popen(
                 [*_LAST, program, "foreground", *flags],

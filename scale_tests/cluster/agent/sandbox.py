@@ -52,6 +52,7 @@ class Sandbox:
 
     def environment(self, pod: Json, address: str) -> dict[str, str]:
         """The process's environment: the pod's variables and paths. Raises UnsupportedError."""
+        bearer = self.directory / "bearer" / "bearer"
         return {
             "PATH": os.environ["PATH"],
             "HOME": str(self.directory),
@@ -59,7 +60,8 @@ class Sandbox:
             "PARTISAN_LISTEN_IP": address,
             "PARTISAN_CONFIG": str(self.directory / "config" / "node.config"),
             "PARTISAN_TOKEN_FILE": str(self.directory / "secret" / "token"),
-            **self._bearer(),
+            # A pod of a previous operator has none.
+            **({"PARTISAN_BEARER_FILE": str(bearer)} if bearer.exists() else {}),
             "PARTISAN_STATE_DIR": str(self.directory / "state"),
         }
 
@@ -73,11 +75,6 @@ class Sandbox:
         resolver.write_text(_resolver(pod["metadata"]["namespace"], dns))
         rules.write_text(f'{{resolv_conf, "{resolver}"}}.\n{{lookup, [dns]}}.\n')
         return ("-kernel", "inetrc", f'"{rules}"')
-
-    def _bearer(self) -> dict[str, str]:
-        """The file of the bearer: a pod of a previous operator has none."""
-        file = self.directory / "bearer" / "bearer"
-        return {"PARTISAN_BEARER_FILE": str(file)} if file.exists() else {}
 
 
 def sources(pod: Json) -> dict[str, tuple[str, str]]:

@@ -83,11 +83,10 @@ def machines(plane: ControlPlane, count: int) -> Iterator[None]:
             plane.cluster.create("api/v1/nodes", machine(index))
         wait_for(
             f"{count} simulated machines",
-            lambda: sum(map(_is_ready, plane.cluster.list("api/v1/nodes"))),
+            lambda: sum(
+                holds(node, "Ready") and not node["spec"].get("taints")
+                for node in plane.cluster.list("api/v1/nodes")
+            ),
             lambda ready: ready == count,
         )
         yield
-
-
-def _is_ready(node: Json) -> bool:
-    return holds(node, "Ready") and not node["spec"].get("taints")

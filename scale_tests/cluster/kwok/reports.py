@@ -88,7 +88,8 @@ def answer(pod: Pod | None, request: bytes, now: Callable[[], float]) -> bytes |
     if not found:
         return None
     method, path, _ = head.split(b"\r\n", 1)[0].decode("latin-1").split(" ", 2)
-    if len(body) < _length(head):
+    length = re.search(rb"\r\ncontent-length: *(\d+)", head, re.IGNORECASE)
+    if length and len(body) < int(length[1]):
         return None
     match (method, path):
         case _ if pod is None:
@@ -100,11 +101,6 @@ def answer(pod: Pod | None, request: bytes, now: Callable[[], float]) -> bytes |
             return _response(HTTPStatus.OK, "ok\n")
         case _:
             return _response(HTTPStatus.NOT_FOUND, "a simulated pod does not answer this\n")
-
-
-def _length(head: bytes) -> int:
-    found = re.search(rb"\r\ncontent-length: *(\d+)", head, re.IGNORECASE)
-    return int(found[1]) if found else 0
 
 
 def _response(code: HTTPStatus, text: str, kind: str = "text/plain") -> bytes:

@@ -44,7 +44,8 @@ def _job(monitor: Json, endpoint: Json) -> Json:
     of_pods = monitor["kind"] == "PodMonitor"
     selected, ports = ("pod", "pod_container") if of_pods else ("service", "endpointslice")
     keep = [
-        _keep(f"__meta_kubernetes_{selected}_label_{_meta(label)}", value)
+        # In the names of Prometheus's own labels other characters become underscores.
+        _keep(f"__meta_kubernetes_{selected}_label_{re.sub('[^a-zA-Z0-9_]', '_', label)}", value)
         for label, value in spec["selector"]["matchLabels"].items()
     ]
     if of_pods:
@@ -95,8 +96,3 @@ def _namespaces(selector: Json, own: str) -> dict[str, Any]:
 
 def _keep(label: str, pattern: str) -> Json:
     return {"source_labels": [label], "regex": pattern, "action": "keep"}
-
-
-def _meta(label: str) -> str:
-    """The name of a label within Prometheus's own, where only some characters may be."""
-    return re.sub(r"[^a-zA-Z0-9_]", "_", label)
