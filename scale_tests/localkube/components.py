@@ -16,7 +16,7 @@ from scale_tests.host.commands import ROOT
 from scale_tests.host.templates import filled
 from scale_tests.localkube import configs
 from scale_tests.localkube.nodes import Node, nodes
-from scale_tests.localkube.settings import CGROUP, Settings
+from scale_tests.localkube.settings import CGROUP, CLUSTER_DOMAIN, PAUSE_IMAGE, Settings
 
 TABLE = configs.TEMPLATES / "components.toml"
 
@@ -76,51 +76,53 @@ def _component(
     upstreams: Sequence[str],
     **programs: Path,
 ) -> Component:
-    name = node.own(key)
     pods_per_second, burst = _pace(settings)
-    found = filled(
-        entry,
-        name=name,
-        node=node,
-        settings=settings,
-        ports=settings.ports,
-        pki=settings.certificates,
-        pods_per_second=pods_per_second,
-        burst=burst,
-        root=ROOT,
-        python=sys.executable,
+    values: dict[str, Any] = {
+        "name": node.own(key),
+        "node": node,
+        "settings": settings,
+        "ports": settings.ports,
+        "pki": settings.certificates,
+        "domain": CLUSTER_DOMAIN,
+        "root": ROOT,
+        "python": sys.executable,
+        "pods_per_second": pods_per_second,
+        "burst": burst,
+        "pod_logs": node.own("pods"),
+        "pause_image": PAUSE_IMAGE,
+        "cni_network": configs.CNI_NETWORK,
+        "cni_plugins": configs.CNI_PLUGINS,
+        # With swap, the kubelet regards memory as full that could be swapped out. It therefore
+        # evicts nothing: the kernel knows when no memory is left.
+        "least_memory": "0%" if settings.zram_mib else "100Mi",
+        "forwarding": _forwarding(settings, upstreams),
         **programs,
-    )
+    }
+    found = filled(entry, **values)
     # In the namespace of a further node there is no other program in the way of a listener.
     listeners = (listener.rpartition(":") for listener in found.get("tcp", ()) if node.first)
+    files = {Path(path): template for path, template in found.get("files", {}).items()}
     return Component(
-        name=name,
+        name=values["name"],
         stage=found["stage"],
         argv=[*node.entrance, *map(str, found["argv"])],
         ready=found["ready"],
-        files=_files(key, settings, node, upstreams),
+        files={path: configs.written(of, path.suffix, **values) for path, of in files.items()},
         identity=found.get("identity", ""),
         tcp=[(address, int(port)) for address, _, port in listeners],
         cgroup=node.cgroup,
     )
 
 
-def _files(
-    key: str, settings: Settings, node: Node, upstreams: Sequence[str]
-) -> Mapping[Path, str]:
-    match key:
-        case "containerd":
-            return {
-                node.configs / "containerd.toml": configs.containerd(node),
-                node.configs / "cni" / "10-pods.conflist": configs.cni(node),
-            }
-        case "coredns":
-            return {settings.configs / "Corefile": configs.corefile(settings, upstreams)}
-        case "kubelet":
-            return {node.configs / "kubelet.json": configs.kubelet(settings, node)}
-        case "kube-proxy":
-            return {node.configs / "kube-proxy.json": configs.kube_proxy(settings, node)}
-    return {}
+def _forwarding(settings: Settings, upstreams: Sequence[str]) -> str:
+    """The part of CoreDNS's configuration by which other name servers resolve all other names.
+
+    The cluster's zone has no cache: a pod's name resolves as soon as its address is known.
+    """
+    if not upstreams:
+        return ""
+    servers = " ".join(upstreams)
+    return configs.written("Corefile.upstreams", settings=settings, upstreams=servers)
 
 
 def _pace(settings: Settings) -> tuple[float, int]:
