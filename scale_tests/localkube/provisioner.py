@@ -10,11 +10,14 @@ from __future__ import annotations
 
 import shutil
 import socket
+import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from scale_tests.host.templates import filled
 from scale_tests.localkube.api import ApiError, Client
+from scale_tests.localkube.configs import TEMPLATES
 from scale_tests.localkube.settings import Settings
 
 NAME = "partisan.dev/localkube"
@@ -92,27 +95,17 @@ def volume_name(claim: Json) -> str:
 
 def volume(claim: Json, path: Path) -> Json:
     """The volume of a claim, in a directory; any node can mount it."""
-    metadata, spec = claim["metadata"], claim["spec"]
-    anywhere = {"key": "kubernetes.io/os", "operator": "In", "values": ["linux"]}
-    return {
-        "apiVersion": "v1",
-        "kind": "PersistentVolume",
-        "metadata": {"name": volume_name(claim), "annotations": {_MADE_BY: NAME}},
-        "spec": {
-            "capacity": {"storage": spec["resources"]["requests"]["storage"]},
-            "accessModes": spec["accessModes"],
-            "volumeMode": "Filesystem",
-            "storageClassName": spec["storageClassName"],
-            "persistentVolumeReclaimPolicy": "Delete",
-            "claimRef": {
-                "apiVersion": "v1",
-                "kind": "PersistentVolumeClaim",
-                **{key: metadata[key] for key in ("namespace", "name", "uid")},
-            },
-            "local": {"path": str(path)},
-            "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [anywhere]}]}},
-        },
-    }
+    document = tomllib.loads((TEMPLATES / "volume.toml").read_text())
+    made: Json = filled(
+        document,
+        name=volume_name(claim),
+        provisioner=NAME,
+        made_by=_MADE_BY,
+        claim=claim,
+        access=claim["spec"]["accessModes"],
+        path=path,
+    )
+    return made
 
 
 def _annotation(item: Json, key: str) -> bool:
