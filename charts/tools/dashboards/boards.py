@@ -1,7 +1,7 @@
 """Dashboards, built from NAME.yaml next to this module.
 
 The `words` of a file abbreviate parts of queries and of later words. Each panel has its title under
-its kind, and the fields of `panels.Definition`.
+its kind, and as fields the parameters of the kind's function in `panels`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from grafana_foundation_sdk.models.dashboard import (
     VariableSort,
 )
 
-from charts.tools.dashboards.panels import DATASOURCE, KINDS, Definition
+from charts.tools.dashboards.panels import DATASOURCE, KINDS
 
 NAMES = ("cluster", "scalability", "operator")
 TAG = "partisan"
@@ -39,7 +39,7 @@ def build(name: str) -> dashboard.Dashboard:
         board.with_row(dashboard.Row(row["row"]))
         for panel in row["panels"]:
             (kind,) = panel.keys() & KINDS.keys()
-            board.with_panel(KINDS[kind](Definition(title=panel.pop(kind), **panel)))
+            board.with_panel(KINDS[kind](title=panel.pop(kind), **panel))
     return board
 
 

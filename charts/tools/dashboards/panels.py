@@ -1,4 +1,6 @@
-"""The kinds of panels: each is a function from a `Definition` to Grafana's panel.
+"""The kinds of panels: each is a function from the fields of the YAML to Grafana's panel.
+
+Those of every kind are the parameters of `_framed`.
 
 No panel has a line for each node, which is unreadable at 1,024 nodes: differences between nodes
 are quantiles or a heatmap, computed by Prometheus.
@@ -7,7 +9,6 @@ are quantiles or a heatmap, computed by Prometheus.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from grafana_foundation_sdk.builders import (
@@ -53,53 +54,24 @@ Panel = TypeVar("Panel", bound=Any)
 """A builder of any kind of panel. They share methods but no base class."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Definition:
-    """A panel of the YAML. Each kind reads the fields that its function's docstring names."""
-
-    title: str
-    about: str
-    unit: str = "short"
-    """Grafana's name of the unit."""
-
-    width: str = "third"
-    query: str = ""
-    queries: Mapping[str, str] = field(default_factory=dict)
-    """By legend; for `against` by the name of the axis."""
-
-    quantiles: str = ""
-    """A gauge of every node, drawn as its quantiles."""
-
-    gauge: str = ""
-    """A gauge of every node, counted in the buckets `bounds` of a heatmap."""
-
-    bounds: Sequence[int] = ()
-    by: str = ""
-    """The numeric label on the x axis of a bar chart."""
-
-    columns: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """Title, unit and query by the query's name."""
-
-    wrong_from: float | None = None
-    """Threshold from which a number is red."""
-
-
-def number(definition: Definition) -> stat.Panel:
-    """One figure: `query`."""
+def number(*, title: str, query: str, wrong_from: float | None = None, **frame: str) -> stat.Panel:
+    """One figure, red from a threshold on."""
     steps = [Threshold(color="green")]
-    if definition.wrong_from is not None:
-        steps.append(Threshold(color="red", value=definition.wrong_from))
+    if wrong_from is not None:
+        steps.append(Threshold(color="red", value=wrong_from))
     return (
-        _framed(stat.Panel(), definition, WIDTHS["quarter"], SMALL)
+        _framed(stat.Panel(), SMALL, title=title, width="quarter", **frame)
         .graph_mode(BigValueGraphMode.AREA)
         .thresholds(dashboard.ThresholdsConfig().mode(ThresholdsMode.ABSOLUTE).steps(steps))
         .reduce_options(common.ReduceDataOptions().calcs(["lastNotNull"]))
-        .with_target(_query(definition.query, definition.title))
+        .with_target(_query(query, title))
     )
 
 
-def lines(definition: Definition) -> timeseries.Panel:
-    """Lines over time: `queries`, or the quantiles of `quantiles`."""
+def lines(
+    *, queries: Mapping[str, str] | None = None, quantiles: str = "", **frame: str
+) -> timeseries.Panel:
+    """Lines over time: queries by legend, or a gauge of every node as its quantiles."""
     legend = (
         common.VizLegendOptions()
         .display_mode(LegendDisplayMode.LIST)
@@ -107,67 +79,73 @@ def lines(definition: Definition) -> timeseries.Panel:
         .show_legend(True)
     )
     panel = (
-        _framed(timeseries.Panel(), definition, WIDTHS[definition.width])
+        _framed(timeseries.Panel(), **frame)
         .line_width(1)
         .fill_opacity(5)
         .show_points(VisibilityMode.NEVER)
         .axis_soft_min(0)
         .legend(legend)
     )
-    queries = definition.queries or {
-        name: f"quantile({share:g}, {definition.quantiles})" for name, share in QUANTILES.items()
+    queries = queries or {
+        name: f"quantile({share:g}, {quantiles})" for name, share in QUANTILES.items()
     }
     for name, expression in queries.items():
         panel.with_target(_query(expression, name))
     return panel
 
 
-def heat(definition: Definition) -> heatmap.Panel:
-    """A distribution over time: a histogram's `query`, or the nodes by the value of `gauge`."""
-    expression, gauge = definition.query, definition.gauge
+def heat(
+    *,
+    query: str = "",
+    gauge: str = "",
+    bounds: Sequence[int] = (),
+    unit: str = "short",
+    **frame: str,
+) -> heatmap.Panel:
+    """A distribution over time: a histogram's query, or a gauge of every node in buckets."""
     if gauge:
-        counts = {f"{bound}": f"sum({gauge} <= bool {bound})" for bound in definition.bounds}
+        counts = {f"{bound}": f"sum({gauge} <= bool {bound})" for bound in bounds}
         counts["+Inf"] = f"count({gauge})"
-        expression = "\n  or ".join(
+        query = "\n  or ".join(
             f'label_replace({count}, "le", "{bound}", "", "")' for bound, count in counts.items()
         )
     return (
-        _framed(heatmap.Panel(), definition)
+        _framed(heatmap.Panel(), unit=unit, **frame)
         .calculate(False)
         .color(heatmap.HeatmapColorOptions().mode(HeatmapColorMode.SCHEME).scheme("Oranges"))
-        .y_axis(heatmap.YAxisConfig().unit(definition.unit))
+        .y_axis(heatmap.YAxisConfig().unit(unit))
         .cell_gap(1)
-        .with_target(_query(expression, "{{le}}").format(PromQueryFormat.HEATMAP))
+        .with_target(_query(query, "{{le}}").format(PromQueryFormat.HEATMAP))
     )
 
 
-def bars(definition: Definition) -> barchart.Panel:
-    """A bar chart of `query`, by the values of the numeric label `by`, in their order."""
-    by = definition.by
+def bars(*, query: str, by: str, **frame: str) -> barchart.Panel:
+    """A bar chart of a query, by the values of the numeric label `by`, in their order."""
     conversion = {"conversions": [{"targetField": by, "destinationType": "number"}]}
     return (
-        _framed(barchart.Panel(), definition)
+        _framed(barchart.Panel(), **frame)
         .x_field(by)
-        .with_target(_instant(definition.query, "A"))
+        .with_target(_instant(query, "A"))
         .with_transformation(_hide("Time"))
         .with_transformation(DataTransformerConfig(id_val="convertFieldType", options=conversion))
         .with_transformation(_sort(by))
     )
 
 
-def against(definition: Definition) -> xychart.Panel:
-    """One point for each cluster in both `queries`: the first one is x, the second one y.
+def against(*, queries: Mapping[str, str], **frame: str) -> xychart.Panel:
+    """One point for each cluster in both queries: the first one is x, the second one y.
 
-    The points of an overlay share a colour, a name in the legend, and a line.
+    They are given by the names of the axes. The points of an overlay share a colour, a name in the
+    legend, and a line.
     """
-    across = f"Value #{next(iter(definition.queries))}"
+    across = f"Value #{next(iter(queries))}"
     panel = (
-        _framed(xychart.Panel(), definition)
+        _framed(xychart.Panel(), **frame)
         .mapping(SeriesMapping.AUTO)
         .show(XYShowMode.POINTS_AND_LINES)
         .axis_soft_min(0)
     )
-    for name, expression in definition.queries.items():
+    for name, expression in queries.items():
         panel.with_target(_instant(expression, name))
     by_overlay = {"fields": ["overlay"], "keepFields": True}
     return (
@@ -179,21 +157,21 @@ def against(definition: Definition) -> xychart.Panel:
     )
 
 
-def rows(definition: Definition) -> table.Panel:
-    """A table with one line for each series of `columns`."""
+def rows(*, columns: Mapping[str, Mapping[str, str]], **frame: str) -> table.Panel:
+    """A table with one line for each series; a column has a title, a unit and a query."""
     panel = (
-        _framed(table.Panel(), definition, WIDTHS["full"])
+        _framed(table.Panel(), width="full", **frame)
         .with_transformation(DataTransformerConfig(id_val="merge", options={}))
         .with_transformation(_hide("Time"))
     )
-    for name, column in definition.columns.items():
+    for name, column in columns.items():
         panel.with_target(_instant(column["query"], name)).override_by_name(
             f"Value #{name}", _column(column["title"], column["unit"])
         )
     return panel
 
 
-KINDS: Mapping[str, Callable[[Definition], Any]] = {
+KINDS: Mapping[str, Callable[..., Any]] = {
     "number": number,
     "lines": lines,
     "heat": heat,
@@ -205,11 +183,18 @@ KINDS: Mapping[str, Callable[[Definition], Any]] = {
 
 
 def _framed(
-    panel: Panel, definition: Definition, width: int = WIDTHS["third"], height: int = HEIGHT
+    panel: Panel,
+    height: int = HEIGHT,
+    /,
+    *,
+    title: str,
+    about: str,
+    unit: str = "short",
+    width: str = "third",
 ) -> Panel:
-    """Set the properties of every kind on a panel."""
-    panel.title(definition.title).description(definition.about).unit(definition.unit)
-    panel.datasource(DATASOURCE).span(width).height(height)
+    """Set the properties of every kind on a panel; `unit` is Grafana's name of it."""
+    panel.title(title).description(about).unit(unit)
+    panel.datasource(DATASOURCE).span(WIDTHS[width]).height(height)
     return panel
 
 
