@@ -47,20 +47,6 @@ def value_lines(text: str, known: set[str]) -> dict[str, int]:
     return dict(walk(root, ""))
 
 
-def check_values(text: str, schema: Mapping[str, Any]) -> None:
-    """Check that every value is commented and in the schema, and conversely. Raises ChartError."""
-    known = schema_paths(schema)
-    lines = value_lines(text, known)
-    above = [""] + [line.strip() for line in text.splitlines()]
-    for path, line in lines.items():
-        if path not in known:
-            raise ChartError(f"values.schema.json does not know {path}")
-        if not above[line].startswith("#"):
-            raise ChartError(f"values.yaml:{line + 1}: no comment above {path}")
-    if known - lines.keys():
-        raise ChartError(f"values.yaml lacks {', '.join(sorted(known - lines.keys()))}")
-
-
 @dataclass(frozen=True, kw_only=True)
 class Value:
     """One value of the chart."""
@@ -74,18 +60,23 @@ class Value:
 
 
 def described_values(text: str, schema: Mapping[str, Any]) -> list[Value]:
-    """All values of values.yaml in their order, checked. Raises ChartError."""
-    check_values(text, schema)
-    lines = text.splitlines()
-    content = yaml.safe_load(text)
-    return [
-        Value(
-            path=path,
-            default=reduce(getitem, path.split("."), content),
-            description=_comment_above(lines, line),
-        )
-        for path, line in value_lines(text, schema_paths(schema)).items()
-    ]
+    """All values of values.yaml in their order.
+
+    Raises ChartError unless every value is commented and in the schema, and conversely.
+    """
+    known, written, content = schema_paths(schema), text.splitlines(), yaml.safe_load(text)
+    lines, values = value_lines(text, known), []
+    for path, line in lines.items():
+        if path not in known:
+            raise ChartError(f"values.schema.json does not know {path}")
+        description = _comment_above(written, line)
+        if not description:
+            raise ChartError(f"values.yaml:{line + 1}: no comment above {path}")
+        default = reduce(getitem, path.split("."), content)
+        values.append(Value(path=path, default=default, description=description))
+    if known - lines.keys():
+        raise ChartError(f"values.yaml lacks {', '.join(sorted(known - lines.keys()))}")
+    return values
 
 
 def _comment_above(lines: list[str], line: int) -> str:
