@@ -53,15 +53,6 @@ class Served:
     local: LocalPage
     """In front of it, as `kubectl partisan web` is."""
 
-    def drop(self) -> None:
-        """Ends the streams, as a broken connection does."""
-        for viewer in self.hub._viewers:
-            viewer.close()
-
-    def behind(self) -> bool:
-        """Whether a viewer has lost changes and waits for a snapshot."""
-        return any(viewer.behind for viewer in self.hub._viewers)
-
 
 @asynccontextmanager
 async def served(hub: Hub) -> AsyncIterator[Served]:

@@ -156,7 +156,7 @@ async def test_the_theme_is_kept(visit: Visit) -> None:
 
 
 async def test_a_dropped_stream_continues_without_a_word(visit: Visit) -> None:
-    visit.site.drop()
+    _drop_streams(visit)
     visit.recording.kill("ads-1")
     visit.recording.report()
     await visit.shows("23 of 24 nodes joined")
@@ -166,7 +166,7 @@ async def test_a_dropped_stream_continues_without_a_word(visit: Visit) -> None:
 
 async def test_without_a_leader_the_page_says_so_and_tries_again(visit: Visit) -> None:
     visit.site.leader.leading = False
-    visit.site.drop()
+    _drop_streams(visit)
     await expect(visit.notices).to_contain_text("no operator holds the Lease")
     visit.forgive("503")
     visit.site.leader.leading = True
@@ -182,7 +182,7 @@ async def test_a_viewer_that_is_too_slow_gets_everything_anew(visit: Visit) -> N
     visit.recording.report()
     event = Announcement("Normal", "Noted", "x" * 2048)
     # Without a pause in between nothing is sent: all of it waits, until it is too much.
-    while not visit.site.behind():
+    while not any(viewer.behind for viewer in visit.site.hub._viewers):
         visit.site.hub.announced(visit.recording.cluster, event)
     await expect(visit.notices).to_contain_text("read too slowly")
     await visit.shows("23 of 24 nodes joined")
@@ -240,3 +240,9 @@ def _publish_hostile(visit: Visit, section: str) -> None:
             **{"at": 1e15, "type": MARKUP, "reason": MARKUP, "message": MARKUP}
         }
     visit.site.hub._publish(part, document)
+
+
+def _drop_streams(visit: Visit) -> None:
+    """Ends the streams, as a broken connection does."""
+    for viewer in visit.site.hub._viewers:
+        viewer.close()
