@@ -113,10 +113,9 @@ class Cluster:
         """Creates an object in the collection `path`. Raises ApiError."""
         return cast(Json, json.loads(self.request("POST", path, body=body)))
 
-    def patch(self, path: str, body: Json) -> Json:
+    def patch(self, path: str, body: Json) -> None:
         """Merges `body` into an object (JSON merge patch). Raises ApiError."""
-        answer = self.request("PATCH", path, body=body, content_type="application/merge-patch+json")
-        return cast(Json, json.loads(answer))
+        self.request("PATCH", path, body=body, content_type="application/merge-patch+json")
 
     def delete(self, path: str, **query: str) -> None:
         """Deletes an object; one that does not exist is no error. Raises ApiError."""

@@ -135,12 +135,7 @@ def uninstall_release(
 
 def kubectl(environment: Environment, *arguments: str, stdin: str | None = None) -> str:
     """Runs kubectl and returns its output. Raises CommandError."""
-    return capture(kubectl_argv(*arguments), env=environment.variables, stdin=stdin)
-
-
-def kubectl_argv(*arguments: str) -> list[str]:
-    """The command line of kubectl. Raises FileNotFoundError."""
-    return [tool("kubectl"), *arguments]
+    return capture([tool("kubectl"), *arguments], env=environment.variables, stdin=stdin)
 
 
 def operator_pods(cluster: Cluster) -> list[Json]:

@@ -104,22 +104,22 @@ class Subject:
 
         No state is missed between two calls. A state may arrive later than a read returns it.
         """
-        watching = operator.kubectl_argv("-n", self.namespace, "get", "pcl", self.name)
+        kubectl = [operator.tool("kubectl"), "-n", self.namespace]
         with TemporaryDirectory() as directory:
             file = Path(directory, "states")
             with (
                 file.open("w") as output,
                 Popen(
-                    [*watching, "--watch", "--output=json"],
+                    [*kubectl, "get", "pcl", self.name, "--watch", "--output=json"],
                     env={**os.environ, **self.environment.variables},
                     stdin=DEVNULL,
                     stdout=output,
-                ) as kubectl,
+                ) as watching,
             ):
                 try:
                     yield lambda: documents(file.read_text())
                 finally:
-                    kubectl.terminate()
+                    watching.terminate()
 
     def nodes(self) -> list[NodeStatus]:
         """The reports of the nodes that answer. Raises ApiError."""
