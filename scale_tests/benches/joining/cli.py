@@ -39,7 +39,7 @@ def _measure(session: Session) -> int:
     session.say("operator at rest")
     measure.settle(environment)
     rest = measure.overhead(cluster, 30.0 if session.quick else 120.0)
-    cells.append({"figure": "operator_at_rest", **vars(rest)})
+    cells.append({"figure": "operator_at_rest", **rest})
     for repetition in range(repetitions):
         session.say(f"boot to joined, {repetition + 1} of {repetitions}")
         seconds = measure.boot_to_joined(environment, cluster)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
@@ -17,6 +16,7 @@ from scale_tests.cluster.nodes import read_node
 from scale_tests.cluster.partisan import read_cluster, read_pods
 from scale_tests.cluster.wait import wait_for
 from scale_tests.host import procfs
+from scale_tests.measure.spread import Cell
 
 NAMESPACE = "partisan-bench"
 _AT_REST = 0.2
@@ -24,15 +24,6 @@ _AT_REST = 0.2
 
 BASELINE = "baseline"
 CLUSTER = "bench"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Overhead:
-    """The operator's requests to the API server while nothing happens."""
-
-    seconds: float
-    reads: int
-    writes: int
 
 
 def settle(environment: Environment) -> None:
@@ -84,14 +75,14 @@ def cluster_seconds(environment: Environment, cluster: Cluster, nodes: int) -> f
     return time.monotonic() - started
 
 
-def overhead(cluster: Cluster, seconds: float) -> Overhead:
-    """Counts the operator's requests to the API server over a while."""
+def overhead(cluster: Cluster, seconds: float) -> Cell:
+    """The operator's requests to the API server while nothing happens, counted for a while."""
     before, started = _calls(cluster), time.monotonic()
     time.sleep(seconds)
     after, elapsed = _calls(cluster), time.monotonic() - started
     grown = {verb: count - before.get(verb, 0) for verb, count in after.items()}
     reads = int(sum(count for verb, count in grown.items() if verb in READS))
-    return Overhead(seconds=elapsed, reads=reads, writes=int(sum(grown.values())) - reads)
+    return {"seconds": elapsed, "reads": reads, "writes": int(sum(grown.values())) - reads}
 
 
 def boot_to_joined(environment: Environment, cluster: Cluster) -> float:

@@ -38,14 +38,14 @@ def _measure(session: Session) -> int:
     create_namespace(cluster, NAMESPACE)
     subject = Subject(environment, cluster, NAMESPACE, "upgraded")
     try:
-        done = rolling.upgrade(subject, old, chart, nodes, session.say)
+        cells = rolling.upgrade(subject, old, chart, nodes, session.say)
     except (ApiError, CommandError, StalledError):
         kept = must_gather(cluster, NAMESPACE, RESULTS.parent / "must-gather" / NAMESPACE)
         session.say(f"The state of the cluster is in {relative(kept)}")
         raise
     status = session.conclude(
-        report.cells(done),
-        versions=versions.of_cluster(cluster, done.nodes),
+        cells,
+        versions=versions.of_cluster(cluster, subject.nodes()),
         config={"from": revision, "nodes": nodes},
     )
     remove_namespace(cluster, NAMESPACE)

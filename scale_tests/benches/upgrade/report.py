@@ -1,45 +1,17 @@
-"""From an upgrade to its cells, targets and table."""
+"""From the cells of an upgrade to targets and a table."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Sequence
 from itertools import groupby
-from typing import Any
 
 from images.builder.catalogue import IMAGE_OTP
-from scale_tests.benches.upgrade.rolling import Upgraded
 from scale_tests.measure.checks import Check, equal
 from scale_tests.measure.page import Table
+from scale_tests.measure.spread import Cell
 
 PARTED_SAMPLES = 3
 """Neighbours of a pod that ends repair their views within this many samples."""
-
-Cell = Mapping[str, Any]
-
-
-def cells(done: Upgraded) -> list[Cell]:
-    """The samples, and the end of the run, which is the last cell."""
-    run = done.status.workload
-    ended = {
-        "what": "end",
-        "wanted": done.status.replicas_wanted,
-        "nodes": len(done.nodes),
-        "components": done.status.components,
-        "value": run.value,
-        "values": sorted({node.value for node in done.nodes}),
-        "digests": len({node.digest for node in done.nodes}),
-        "increments_sum": run.increments_sum,
-        "threshold": run.threshold,
-        "lost_increments": run.lost_increments,
-        "replaced_nodes": run.replaced_nodes,
-        "restarts": done.restarts,
-        "otp_before": sorted({node.otp for node in done.before}),
-        "otp": sorted({node.otp for node in done.nodes}),
-        "seconds_operator": round(done.seconds_operator, 1),
-        "seconds_nodes": round(done.seconds_nodes, 1),
-    }
-    return [*({"what": "sample", **asdict(sample)} for sample in done.samples), ended]
 
 
 def parted(samples: Sequence[Cell]) -> int:
@@ -48,9 +20,9 @@ def parted(samples: Sequence[Cell]) -> int:
     return max((len(list(run)) for apart, run in runs if apart), default=0)
 
 
-def checks(cells_: Sequence[Cell]) -> list[Check]:
+def checks(cells: Sequence[Cell]) -> list[Check]:
     """The targets of an upgrade."""
-    *samples, end = cells_
+    *samples, end = cells
     both = sum(len(sample["otp"]) > 1 for sample in samples)
     fewest = min((sample["joined"] for sample in samples), default=0)
     longest, half = parted(samples), end["wanted"] // 2
@@ -82,8 +54,8 @@ def checks(cells_: Sequence[Cell]) -> list[Check]:
     ]
 
 
-def tables(cells_: Sequence[Cell]) -> dict[str, Table]:
+def tables(cells: Sequence[Cell]) -> dict[str, Table]:
     """The end of the run."""
     shown = ("seconds_operator", "seconds_nodes", "value", "increments_sum", "replaced_nodes")
-    rows = [(name.replace("_", " "), str(cells_[-1][name])) for name in shown]
+    rows = [(name.replace("_", " "), str(cells[-1][name])) for name in shown]
     return {"Upgrade": Table(head=("", ""), rows=rows)}

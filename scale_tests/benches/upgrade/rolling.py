@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -15,43 +15,17 @@ from scale_tests.cluster.nodes import NodeStatus, components
 from scale_tests.cluster.partisan import ClusterStatus
 from scale_tests.cluster.subject import LASTING, Subject, counter, manifest
 from scale_tests.cluster.wait import repeating
+from scale_tests.measure.spread import Cell
 
 _PERIOD_SECONDS = 1.0
 
 
-@dataclass(frozen=True, kw_only=True)
-class Sample:
-    """The reports of the nodes that answered at one time; `components` of those that had joined."""
-
-    seconds: float
-    step: str
-    answering: int
-    joined: int
-    components: int
-    otp: dict[str, int]
-    lowest: int
-    highest: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class Upgraded:
-    """The result of an upgrade: all samples, and the state after the run's end."""
-
-    before: list[NodeStatus]
-    samples: list[Sample]
-    status: ClusterStatus
-    nodes: list[NodeStatus]
-    restarts: int
-    seconds_operator: float
-    seconds_nodes: float
-
-
 def upgrade(
     subject: Subject, earlier: Environment, chart: str, nodes: int, say: Callable[[str], None]
-) -> Upgraded:
+) -> list[Cell]:
     """Forms the cluster with the earlier revision, upgrades all parts, and follows the run.
 
-    Raises ApiError, CommandError, StalledError.
+    The last cell is the end of the run. Raises ApiError, CommandError, StalledError.
     """
     say(f"{nodes} nodes with the earlier revision")
     operator.install(earlier, chart=chart)
@@ -78,22 +52,44 @@ def upgrade(
         say(f"all nodes replaced after {seconds_nodes:.0f} s; the run ends")
         samples.step = "afterwards"
         status = subject.end_run()
-    return Upgraded(
-        before=before,
-        samples=samples.found,
-        status=status,
-        nodes=subject.nodes(),
-        restarts=sum(subject.restarts().values()),
-        seconds_operator=seconds_operator,
-        seconds_nodes=seconds_nodes,
-    )
+    return [
+        *samples.found,
+        {
+            **end(status, subject.nodes()),
+            "restarts": sum(subject.restarts().values()),
+            "otp_before": sorted({node.otp for node in before}),
+            "seconds_operator": round(seconds_operator, 1),
+            "seconds_nodes": round(seconds_nodes, 1),
+        },
+    ]
+
+
+def end(status: ClusterStatus, nodes: Sequence[NodeStatus]) -> Cell:
+    """The end of a run, as operator and nodes report it."""
+    run = status.workload
+    return {
+        "what": "end",
+        "wanted": status.replicas_wanted,
+        "nodes": len(nodes),
+        "components": status.components,
+        "value": run.value,
+        "values": sorted({node.value for node in nodes}),
+        "digests": len({node.digest for node in nodes}),
+        "increments_sum": run.increments_sum,
+        "threshold": run.threshold,
+        "lost_increments": run.lost_increments,
+        "replaced_nodes": run.replaced_nodes,
+        "otp": sorted({node.otp for node in nodes}),
+    }
 
 
 @dataclass
 class _Samples:
+    """The reports of the nodes that answer; `components` are of those that have joined."""
+
     subject: Subject
     step: str = "before"
-    found: list[Sample] = field(default_factory=list)
+    found: list[Cell] = field(default_factory=list)
     began: float = field(default_factory=time.monotonic)
 
     def take(self) -> None:
@@ -102,14 +98,15 @@ class _Samples:
             nodes = self.subject.nodes()
             joined = [node for node in nodes if node.joined]
             self.found.append(
-                Sample(
-                    seconds=round(time.monotonic() - self.began, 1),
-                    step=self.step,
-                    answering=len(nodes),
-                    joined=len(joined),
-                    components=components(joined),
-                    otp=dict(Counter(node.otp for node in nodes)),
-                    lowest=min((node.value for node in joined), default=0),
-                    highest=max((node.value for node in joined), default=0),
-                )
+                {
+                    "what": "sample",
+                    "seconds": round(time.monotonic() - self.began, 1),
+                    "step": self.step,
+                    "answering": len(nodes),
+                    "joined": len(joined),
+                    "components": components(joined),
+                    "otp": dict(Counter(node.otp for node in nodes)),
+                    "lowest": min((node.value for node in joined), default=0),
+                    "highest": max((node.value for node in joined), default=0),
+                }
             )
