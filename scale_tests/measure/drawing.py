@@ -90,6 +90,12 @@ def panels(figure: Figure, count: int, *, share_y: bool = False) -> list[Axes]:
     return list(figure.subplots(1, count, sharey=share_y, squeeze=False)[0])
 
 
+def curve(axes: Axes, points: Iterable[tuple[float, float]], *form: str, **style: Any) -> None:
+    """A line through points, of which there may be none."""
+    found = list(points)
+    axes.plot([x for x, _ in found], [y for _, y in found], *form, **style)
+
+
 def legend_below(figure: Figure, *, columns: int = 3) -> None:
     """One legend below all panels of a figure, each name once; none where nothing has a name."""
     named = {

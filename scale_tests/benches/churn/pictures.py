@@ -11,7 +11,17 @@ from matplotlib.figure import Figure
 from scale_tests.benches.churn.result import Outcome
 from scale_tests.benches.churn.timeline import Phase, Sample, phase_at, rates
 from scale_tests.host.documents import data_of
-from scale_tests.measure.drawing import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, Picture
+from scale_tests.measure.drawing import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PURPLE,
+    SKY,
+    VERMILION,
+    Picture,
+    curve,
+)
 
 SHADES = {"kill": VERMILION, "churn": ORANGE, "partition": PURPLE}
 """The colour behind the time of each kind of fault."""
@@ -34,9 +44,9 @@ def plot_timeline(figure: Figure, material: Material) -> None:
     reach, counts, traffic = figure.subplots(3, sharex=True, height_ratios=(3, 3, 2))
     _plot_reach(reach, material)
     _plot_counts(counts, material)
-    line = list(rates(material.samples))
     nodes = material.samples[-1].cluster.replicas_wanted
-    traffic.plot([t for t, _ in line], [r / nodes / 1024 for _, r in line], color=BLUE, linewidth=1)
+    each = ((t, rate / nodes / 1024) for t, rate in rates(material.samples))
+    curve(traffic, each, color=BLUE, linewidth=1)
     traffic.set(ylabel="KiB/s sent\nper node", xlabel="seconds since the apply")
     traffic.set_ylim(bottom=0)
     for axes in (reach, counts, traffic):
@@ -50,14 +60,13 @@ def _plot_reach(axes: Axes, material: Material) -> None:
     seconds = [s.seconds for s in material.samples]
     joined = [100 * sample.joined / wanted for sample in material.samples]
     axes.plot(seconds, joined, color=SKY, label="joined, of all nodes")
-    reached = [
+    reached = (
         (s.seconds, 100 * reach)
         for s in material.samples
         if (phase := phase_at(material.phases, s.seconds)) is not None
         and (reach := phase.reach(s)) is not None
-    ]
-    label = "in the largest component, of the survivors"
-    axes.plot([t for t, _ in reached], [r for _, r in reached], color=BLUE, label=label)
+    )
+    curve(axes, reached, color=BLUE, label="in the largest component, of the survivors")
     axes.set(ylabel="%", ylim=(0, 104))
 
 
@@ -68,14 +77,9 @@ def _plot_counts(axes: Axes, material: Material) -> None:
     # A node that has just come back holds nothing for a moment; it joins in with its first message.
     holding = [(s.seconds, [n.value for n in s.nodes if n.value]) for s in material.samples]
     for which, extreme, style in (("first", max, "-"), ("last", min, "--")):
-        axes.plot(
-            [t for t, values in holding if values],
-            [extreme(values) for _, values in holding if values],
-            color=GREEN,
-            linestyle=style,
-            linewidth=1,
-            label=f"counted, the {which} replica",
-        )
+        points = ((t, extreme(values)) for t, values in holding if values)
+        label = f"counted, the {which} replica"
+        curve(axes, points, color=GREEN, linestyle=style, linewidth=1, label=label)
     lost = [s.cluster.workload.lost_increments for s in material.samples]
     axes.plot(seconds, lost, color=GREY, linestyle=":", label=f"lost with killed nodes: {lost[-1]}")
     axes.set_ylabel("increments")

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Sequence
-from itertools import chain
 from statistics import median
-from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from scale_tests.benches.demo.sample import Line, Sample, rates, replica_values, sent_bytes
+from scale_tests.benches.demo.sample import Sample, sent_bytes
+from scale_tests.cluster.observation import slopes
 from scale_tests.host.units import size
-from scale_tests.measure.drawing import BLUE, CYCLE, GREY, SKY, VERMILION, Picture, legend_below
+from scale_tests.measure.drawing import (
+    BLUE,
+    CYCLE,
+    GREY,
+    SKY,
+    VERMILION,
+    Picture,
+    curve,
+    legend_below,
+)
+
+RATE_SECONDS = 3.0
+"""The window over which a rate is taken, which smooths the jitter."""
 
 
 def plot_formation(figure: Figure, samples: Sequence[Sample]) -> None:
@@ -49,26 +59,21 @@ def plot_impressions(figure: Figure, samples: Sequence[Sample]) -> None:
     top: Axes
     bottom: Axes
     top, bottom = figure.subplots(2, height_ratios=(2, 1), sharex=True)
-    first = {sample.seconds: sample.values[1] for sample in samples}
-    lines = replica_values(samples).values()
-    counts: defaultdict[float, list[float]] = defaultdict(list)
-    lags: defaultdict[float, list[float]] = defaultdict(list)
-    for seconds, value in chain.from_iterable(lines):
-        counts[seconds].append(value)
-        lags[seconds].append(first[seconds] - value)
+    counts = {s.seconds: [node.value for node in s.nodes] for s in samples if s.nodes}
+    lags = {second: [max(held) - value for value in held] for second, held in counts.items()}
+    replicas = {node.name for sample in samples for node in sample.nodes}
     for axes, values in ((top, counts), (bottom, lags)):
-        times = sorted(values)
-        least, most = ([extreme(values[t]) for t in times] for extreme in (min, max))
+        least, most = ([extreme(held) for held in values.values()] for extreme in (min, max))
         axes.fill_between(
-            times,
+            [*values],
             least,
             most,
             color=SKY,
             alpha=0.5,
             linewidth=0,
-            label=f"all {len(lines)} replicas",
+            label=f"all {len(replicas)} replicas",
         )
-        _plot(axes, [(t, median(values[t])) for t in times], color=BLUE, label="median")
+        curve(axes, ((t, median(held)) for t, held in values.items()), color=BLUE, label="median")
     threshold = samples[-1].cluster.workload.threshold
     if threshold:
         top.axhline(threshold, color=VERMILION, linestyle="--", label=f"threshold {threshold}")
@@ -82,7 +87,8 @@ def plot_channels(figure: Figure, samples: Sequence[Sample]) -> None:
     axes = figure.add_subplot()
     for index, (channel, line) in enumerate(sorted(sent_bytes(samples).items())):
         label = f"{channel}: {size(line[-1][1])} in all"
-        _plot(axes, rates(line), color=CYCLE[index % len(CYCLE)], linewidth=1.6, label=label)
+        colour = CYCLE[index % len(CYCLE)]
+        curve(axes, slopes(line, RATE_SECONDS), color=colour, linewidth=1.6, label=label)
     axes.set_ylabel("sent per second, all nodes")
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: size(value).replace(".0 ", " ")))
     _finish(figure)
@@ -98,10 +104,6 @@ PICTURES: tuple[Picture[Sequence[Sample]], ...] = (
     ),
     Picture(name="channels", title="Traffic by channel", plot=plot_channels),
 )
-
-
-def _plot(axes: Axes, line: Line, **style: Any) -> None:
-    axes.plot([seconds for seconds, _ in line], [value for _, value in line], **style)
 
 
 def _finish(figure: Figure) -> None:

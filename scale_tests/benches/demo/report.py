@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from scale_tests.benches.demo import pictures
-from scale_tests.benches.demo.result import Result, checks, compute
+from scale_tests.benches.demo.result import checks, compute
 from scale_tests.benches.demo.sample import Sample
 from scale_tests.cluster.environment import Environment
 from scale_tests.cluster.kube import Cluster, Json
@@ -34,7 +34,7 @@ class Report:
     versions: dict[str, str]
 
     @cached_property
-    def result(self) -> Result:
+    def result(self) -> dict[str, Any]:
         """The outcome of the run."""
         return compute(self.samples, self.versions)
 
@@ -78,7 +78,7 @@ def conclude(
     return session.reported(run).conclude(
         [_cell(sample) for sample in samples],
         versions=found,
-        whole={"result": asdict(run.result)},
+        whole={"result": run.result},
         local_cluster=environment.local,
         config=manifest,
         directory=str(relative(directory)),
@@ -97,30 +97,31 @@ def subtitle(manifest: Json, found: dict[str, str]) -> str:
     )
 
 
-def figures(result: Result) -> Table:
+def figures(result: Mapping[str, Any]) -> Table:
     """The result as a table."""
 
-    def after(elapsed: float | None) -> str:
+    def after(milestone: str) -> str:
+        elapsed = result["seconds"][f"apply_to_{milestone}"]
         return "not reached" if elapsed is None else f"{elapsed:.1f} s"
 
     rows = [
-        ("nodes ready", f"{result.ready} of {result.nodes}"),
-        ("nodes joined", f"{result.joined} of {result.nodes}"),
-        ("components of the overlay", str(result.components)),
-        ("every replica converged", "yes" if result.converged else "no"),
-        ("impressions", f"{result.value} (threshold {result.threshold})"),
-        ("increments made by the nodes", str(result.increments_sum)),
-        ("increments lost with killed nodes", str(result.lost_increments)),
-        ("overcounting", f"{result.overcounting_percent:.2f} %"),
-        ("apply to ready", after(result.seconds.apply_to_ready)),
-        ("apply to joined", after(result.seconds.apply_to_joined)),
-        ("apply to converged", after(result.seconds.apply_to_converged)),
-        ("CRDT payload sent", size(result.sync_payload_bytes)),
-        ("memory of the Erlang VM per node", size(result.memory_bytes_per_node)),
+        ("nodes ready", f"{result['ready']} of {result['nodes']}"),
+        ("nodes joined", f"{result['joined']} of {result['nodes']}"),
+        ("components of the overlay", str(result["components"])),
+        ("every replica converged", "yes" if result["converged"] else "no"),
+        ("impressions", f"{result['value']} (threshold {result['threshold']})"),
+        ("increments made by the nodes", str(result["increments_sum"])),
+        ("increments lost with killed nodes", str(result["lost_increments"])),
+        ("overcounting", f"{result['overcounting_percent']:.2f} %"),
+        ("apply to ready", after("ready")),
+        ("apply to joined", after("joined")),
+        ("apply to converged", after("converged")),
+        ("CRDT payload sent", size(result["sync_payload_bytes"])),
+        ("memory of the Erlang VM per node", size(result["memory_bytes_per_node"])),
     ]
-    for name, sent in result.channels.items():
-        counts = f"{sent.messages:,} messages, {size(sent.bytes)}, {sent.dropped:,} dropped"
-        rows.append((f"channel {name}", counts))
+    counts = "{messages:,} messages, {size}, {dropped:,} dropped"
+    for name, sent in result["channels"].items():
+        rows.append((f"channel {name}", counts.format(size=size(sent["bytes"]), **sent)))
     return Table(head=("", ""), rows=rows)
 
 

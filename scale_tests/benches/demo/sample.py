@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from scale_tests.cluster.kube import Cluster
 from scale_tests.cluster.nodes import read_nodes
-from scale_tests.cluster.observation import Observation, slopes, totals
+from scale_tests.cluster.observation import Observation, totals
 from scale_tests.cluster.partisan import Pods, read_cluster, read_pods
 
 Line = list[tuple[float, float]]
@@ -50,15 +50,6 @@ def sampling(cluster: Cluster, namespace: str, name: str) -> Callable[[float], S
     return take
 
 
-def replica_values(samples: Sequence[Sample]) -> dict[str, Line]:
-    """Each node's replica of the counter, against time."""
-    lines: dict[str, Line] = {}
-    for sample in samples:
-        for node in sample.nodes:
-            lines.setdefault(node.name, []).append((sample.seconds, node.value))
-    return lines
-
-
 def sent_bytes(samples: Sequence[Sample]) -> dict[str, Line]:
     """Bytes sent by all nodes on each channel since the apply, against time."""
     lines: dict[str, Line] = {}
@@ -67,8 +58,3 @@ def sent_bytes(samples: Sequence[Sample]) -> dict[str, Line]:
         for channel, sent in total.items():
             lines.setdefault(channel, []).append((seconds, sent))
     return lines
-
-
-def rates(line: Line, *, window_seconds: float = 3.0) -> Line:
-    """The slope of a growing line per second, over a window that smooths the jitter."""
-    return list(slopes(line, window_seconds))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 from scale_tests.benches.demo.result import checks, compute
 from scale_tests.benches.demo.sample import Sample
@@ -20,7 +20,7 @@ def test_a_good_run_meets_every_target() -> None:
 
 
 def test_the_result_has_the_fields_that_scripts_read() -> None:
-    result = asdict(compute(runs.run(), runs.VERSIONS))
+    result = compute(runs.run(), runs.VERSIONS)
     assert result["nodes"] == result["ready"] == result["joined"] == NODES
     assert (result["components"], result["converged"]) == (1, True)
     assert (result["value"], result["increments_sum"], result["threshold"]) == (40, 40, 40)

@@ -6,15 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from scale_tests.benches.demo.sample import Sample, rates, replica_values, sent_bytes
+from scale_tests.benches.demo.sample import Sample, sent_bytes
 from scale_tests.benches.demo.tests import runs
-from scale_tests.cluster.tests.nodes import NODES, THRESHOLD, node
-
-
-def test_every_replica_has_a_line_that_ends_at_the_threshold() -> None:
-    lines = replica_values(runs.run())
-    assert sorted(lines) == ["ads-0", "ads-1", "ads-2", "ads-3"]
-    assert {line[-1][1] for line in lines.values()} == {THRESHOLD}
+from scale_tests.cluster.observation import slopes
+from scale_tests.cluster.tests.nodes import NODES, node
 
 
 def test_sent_bytes_are_summed_over_nodes() -> None:
@@ -38,11 +33,11 @@ def test_a_node_that_does_not_answer_for_a_while_is_not_counted_twice() -> None:
 
 def test_the_rate_of_a_straight_line_is_its_slope() -> None:
     line = [(float(second), 7.0 * second) for second in range(10)]
-    assert [rate for _, rate in rates(line)] == pytest.approx([7.0] * 9)
+    assert [rate for _, rate in slopes(line, 3.0)] == pytest.approx([7.0] * 9)
 
 
 def test_a_single_point_has_no_rate() -> None:
-    assert rates([(1.0, 5.0)]) == []
+    assert list(slopes([(1.0, 5.0)], 3.0)) == []
 
 
 def test_progress_is_equal_while_nothing_moves_and_differs_with_one_impression() -> None:
