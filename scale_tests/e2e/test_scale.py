@@ -7,14 +7,12 @@ from argparse import Namespace
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
-from scale_tests.benches.experiments import runner
+from scale_tests.benches.experiments import runner, store
 from scale_tests.benches.experiments.cli import BENCH, find
 from scale_tests.benches.experiments.experiment import Experiment, load
 from scale_tests.benches.experiments.report import Report, conclude
 from scale_tests.benches.experiments.selection import Selection
-from scale_tests.benches.experiments.store import Store
 from scale_tests.cluster.environment import Environment
 from scale_tests.cluster.kube import Cluster, Json
 from scale_tests.measure import document
@@ -25,8 +23,10 @@ FILE = find(Path("experiments/smoke.yaml"))
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
-    return Store(tmp_path_factory.mktemp("scale"))
+def session(tmp_path_factory: pytest.TempPathFactory) -> Session:
+    """The run of the experiment, with the directory that keeps it."""
+    directory = tmp_path_factory.mktemp("scale")
+    return Session(bench=BENCH, options=Namespace(out=directory))
 
 
 @pytest.fixture(scope="module")
@@ -35,34 +35,29 @@ def experiment() -> Experiment:
 
 
 @pytest.fixture(scope="module")
-def first(environment: Environment, experiment: Experiment, store: Store) -> Result:
+def first(environment: Environment, experiment: Experiment, session: Session) -> Result:
     """The smaller cell, run alone, as if the experiment had been interrupted after it."""
     smaller = Selection(sizes=experiment.sizes[:1])
-    (cell,) = runner.run(Console(), experiment, store, environment, selection=smaller)
+    (cell,) = runner.run(session, experiment, environment, selection=smaller)
     return cell
 
 
 @pytest.fixture(scope="module")
 def results(
-    first: Result, environment: Environment, experiment: Experiment, store: Store
+    first: Result, environment: Environment, experiment: Experiment, session: Session
 ) -> list[Result]:
     """All cells."""
-    return runner.run(Console(), experiment, store, environment)
+    return runner.run(session, experiment, environment)
 
 
 @pytest.fixture(scope="module")
-def written(experiment: Experiment, results: list[Result], store: Store) -> list[Json]:
+def written(experiment: Experiment, results: list[Result], session: Session) -> list[Json]:
     """The checks of the report."""
-    found = Report(
-        experiment=experiment,
-        results=results,
-        left_out=store.left_out(),
-        directory=store.directory,
-    )
+    found = Report(experiment=experiment, results=results, left_out=store.left_out(session))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(document, "RESULTS", store.directory)
-        conclude(Session(bench=BENCH, options=Namespace()), found)
-    measured: Json = json.loads((store.directory / "scale.json").read_text())
+        patch.setattr(document, "RESULTS", session.directory)
+        conclude(session, found)
+    measured: Json = json.loads((session.directory / "scale.json").read_text())
     return list(measured["bars"])
 
 
@@ -76,9 +71,9 @@ def test_a_cell_that_was_done_is_not_run_again(first: Result, results: list[Resu
     assert [cell.nodes for cell in results] == [4, 6]
 
 
-def test_a_cell_that_is_done_is_no_longer_left_out(results: list[Result], store: Store) -> None:
+def test_a_cell_that_is_done_is_no_longer_left_out(results: list[Result], session: Session) -> None:
     assert len(results) == 2
-    assert store.left_out() == {}
+    assert store.left_out(session) == {}
 
 
 def test_bytes_are_counted_three_ways(results: list[Result]) -> None:
@@ -110,8 +105,8 @@ def test_nothing_of_a_cell_is_left(results: list[Result], cluster: Cluster) -> N
 
 
 @pytest.mark.usefixtures("written")
-def test_the_report_has_pictures_for_people_and_figures_for_scripts(store: Store) -> None:
-    page = (store.directory / "report.html").read_text()
+def test_the_report_has_pictures_for_people_and_figures_for_scripts(session: Session) -> None:
+    page = (session.directory / "report.html").read_text()
     assert "Time compression 100" in page
     assert page.count("<svg") == 7
-    assert (store.directory / "scale.json").exists()
+    assert (session.directory / "scale.json").exists()

@@ -173,14 +173,14 @@ class Session:
 
     def kept(self, slug: str) -> Cell | None:
         """The cell of this name, if a run that is resumed has kept it next to the page."""
-        file = self._cell(slug)
+        file = self.file(slug)
         return dict(json.loads(file.read_text())) if file.exists() else None
 
     def kept_like(self, pattern: str) -> list[Cell]:
         """The kept cells whose names match, as `Path.glob` does, in no order."""
         return [
             dict(json.loads(file.read_text()))
-            for file in self._cell(pattern).parent.glob(f"{pattern}.json")
+            for file in self.file(pattern).parent.glob(f"{pattern}.json")
         ]
 
     def published(self) -> list[Cell]:
@@ -193,12 +193,13 @@ class Session:
 
     def keep(self, slug: str, cell: Cell) -> Cell:
         """Keeps a cell, so that an interrupted run continues after it; returns it."""
-        file = self._cell(slug)
+        file = self.file(slug)
         file.parent.mkdir(parents=True, exist_ok=True)
         files.replace(file, json.dumps(cell, indent=1) + "\n")
         return cell
 
-    def _cell(self, slug: str) -> Path:
+    def file(self, slug: str) -> Path:
+        """Where the cell of this name is kept."""
         return self.directory / "cells" / f"{slug}.json"
 
     def say(self, text: str) -> None:

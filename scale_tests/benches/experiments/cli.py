@@ -8,16 +8,16 @@ from typing import Any
 import yaml
 
 from scale_tests.benches.experiments import experiment as experiments
-from scale_tests.benches.experiments import runner, simulated
+from scale_tests.benches.experiments import runner, simulated, store
 from scale_tests.benches.experiments.experiment import Experiment, ExperimentError
 from scale_tests.benches.experiments.report import Report, conclude
 from scale_tests.benches.experiments.selection import Selection
 from scale_tests.benches.experiments.simulated import SimulatedError
-from scale_tests.benches.experiments.store import Store, StoreError, write_changed
+from scale_tests.benches.experiments.store import StoreError
 from scale_tests.cluster import operator
 from scale_tests.cluster.capacity import make_room
 from scale_tests.measure import document
-from scale_tests.measure.bench import Bench, Option, Session, option
+from scale_tests.measure.bench import Bench, Option, Session, listed, option
 from scale_tests.measure.cells import Result
 
 PACKAGE = Path(__file__).resolve().parents[1]
@@ -27,12 +27,8 @@ EXPERIMENT = "experiment.yaml"
 
 def _some(name: str, such: str, kind: type = str) -> Option:
     """An option that restricts a run to some members of the experiment."""
-
-    def split(text: str) -> list[Any]:
-        return [kind(part) for part in text.split(",")]
-
     such_as = f"those of the experiment to run now, as {such}"
-    return option(name, type=split, default=(), help=such_as)
+    return option(name, type=lambda text: [*map(kind, listed(text))], default=(), help=such_as)
 
 
 OPTIONS = (
@@ -91,26 +87,22 @@ def _measure(session: Session) -> int:
     wanted = session.options
     rows = simulated.load(wanted.simulated)
     if wanted.command == "report":
-        store = Store(wanted.what.resolve())
-        chosen = experiments.load(store.directory / EXPERIMENT)
-        results = list(store.results(chosen.points()).values())
+        wanted.out = wanted.what
+        chosen = experiments.load(session.directory / EXPERIMENT)
+        results = list(store.results(session, chosen.points()).values())
     else:
         chosen = experiments.load(find(wanted.what), speedup=wanted.speedup, trials=wanted.trials)
-        store = Store((wanted.out or document.RESULTS / f"scale-{chosen.name}").resolve())
-        results = _run(session, chosen, store)
+        wanted.out = wanted.out or document.RESULTS / f"scale-{chosen.name}"
+        results = _run(session, chosen)
     if not results:
-        raise StoreError(f"there is no finished cell in {store.directory}: nothing to report")
-    found = Report(
-        experiment=chosen,
-        results=results,
-        rows=rows,
-        left_out=store.left_out(),
-        directory=store.directory,
+        raise StoreError(f"there is no finished cell in {session.directory}: nothing to report")
+    reasons = store.left_out(session)
+    return conclude(
+        session, Report(experiment=chosen, results=results, rows=rows, left_out=reasons)
     )
-    return conclude(session, found)
 
 
-def _run(session: Session, chosen: Experiment, store: Store) -> list[Result]:
+def _run(session: Session, chosen: Experiment) -> list[Result]:
     """Runs the cells that are asked for and not done; returns all that are done."""
     wanted = session.options
     selection = Selection(
@@ -118,16 +110,14 @@ def _run(session: Session, chosen: Experiment, store: Store) -> list[Result]:
     )
     selection.check(chosen)
     points = chosen.points()
-    todo = runner.to_do(points, store.results(points), selection, again=wanted.retry)
+    todo = runner.to_do(points, store.results(session, points), selection, again=wanted.retry)
     kept: dict[str, Any] = chosen.model_dump(by_alias=True, mode="json", exclude_none=True)
-    write_changed(store.directory / EXPERIMENT, yaml.safe_dump(kept, sort_keys=False))
+    store.write_changed(session.directory / EXPERIMENT, yaml.safe_dump(kept, sort_keys=False))
     environment = operator.ready_cluster(installed=wanted.installed)
     if not wanted.installed:
         largest = max((point.nodes for point in todo), default=0)
         make_room(environment, largest, besides=runner.namespace_of(chosen))
-    return runner.run(
-        session.console, chosen, store, environment, selection=selection, again=wanted.retry
-    )
+    return runner.run(session, chosen, environment, selection=selection, again=wanted.retry)
 
 
 BENCH = Bench(

@@ -45,8 +45,6 @@ class Report:
     left_out: Mapping[str, str]
     """Why cells were not run, by their points' slugs."""
 
-    directory: Path
-
     @property
     def is_published(self) -> bool:
         """Whether the published evaluation is repeated."""
@@ -128,7 +126,6 @@ class Report:
 def conclude(session: Session, found: Report) -> int:
     """Writes all of a run into its directory; returns the exit status."""
     experiment, results = found.experiment, found.results
-    session.options.out = found.directory
     started = min(datetime.fromisoformat(cell.started) for cell in results)
     session = replace(session, started=started, quick=experiment.quick)
     return session.reported(found).conclude(
@@ -139,7 +136,7 @@ def conclude(session: Session, found: Report) -> int:
         speedup_by_nodes=provenance.compressions(results),
         cluster_machines=provenance.machines(results),
         not_run=found.missing,
-        directory=str(relative(found.directory)),
+        directory=str(relative(session.directory)),
     )
 
 

@@ -9,16 +9,16 @@ from contextlib import suppress
 
 from rich.console import Console
 
-from scale_tests.benches.experiments import cell
+from scale_tests.benches.experiments import cell, store
 from scale_tests.benches.experiments.course import Place
 from scale_tests.benches.experiments.experiment import Experiment, Point
 from scale_tests.benches.experiments.selection import EVERYTHING, Selection
-from scale_tests.benches.experiments.store import Store
 from scale_tests.cluster.capacity import capacity, shortage
 from scale_tests.cluster.environment import Environment
 from scale_tests.cluster.kube import ApiError, Cluster
 from scale_tests.cluster.removal import renew_namespace
 from scale_tests.host.units import MIB
+from scale_tests.measure.bench import Session
 from scale_tests.measure.cells import Result
 
 LINE_SECONDS = 10.0
@@ -29,9 +29,8 @@ FIRST_SECONDS, SECONDS_PER_NODE = 15.0, 0.5
 
 
 def run(
-    console: Console,
+    session: Session,
     experiment: Experiment,
-    store: Store,
     environment: Environment,
     *,
     selection: Selection = EVERYTHING,
@@ -39,7 +38,7 @@ def run(
 ) -> list[Result]:
     """Runs every selected cell that is not done; returns all that are, in the matrix's order.
 
-    Cells of more nodes than the cluster has room for are left out, with the reason in the store.
+    Cells of more nodes than the cluster has room for are left out; the directory has the reason.
     Remains of an interrupted run are removed from the cluster first. With `again` incomplete cells
     are run again.
 
@@ -47,17 +46,20 @@ def run(
     the cluster cannot be reached, or keeps such remains.
     """
     points = experiment.points()
-    done = store.results(points)
+    done = store.results(session, points)
     todo = to_do(points, done, selection, again=again)
-    reasons = unselected(points, selection, store.left_out())
+    reasons = unselected(points, selection, store.left_out(session))
     if done:
-        console.print(f"{len(done)} of {len(points)} cells are done already", highlight=False)
+        session.console.print(
+            f"{len(done)} of {len(points)} cells are done already", highlight=False
+        )
     try:
         if todo:
-            reasons |= _run_all(console, experiment, store, environment, todo, done)
+            reasons |= _run_all(session, experiment, environment, todo, done)
     finally:
         # Not before: the version of a checkout includes its changes.
-        store.save_left_out({slug: why for slug, why in reasons.items() if slug not in done})
+        left = {slug: why for slug, why in reasons.items() if slug not in done}
+        store.save_left_out(session, left)
     return [done[point.slug] for point in points if point.slug in done]
 
 
@@ -90,9 +92,8 @@ def namespace_of(experiment: Experiment) -> str:
 
 
 def _run_all(
-    console: Console,
+    session: Session,
     experiment: Experiment,
-    store: Store,
     environment: Environment,
     todo: Sequence[Point],
     done: dict[str, Result],
@@ -101,14 +102,14 @@ def _run_all(
 
     Returns why some were left out, by slugs.
     """
-    cluster = Cluster(environment.kubeconfig)
+    console, cluster = session.console, Cluster(environment.kubeconfig)
     namespace = namespace_of(experiment)
     renew_namespace(cluster, namespace, restricted=True)
     place = Place(
         environment=environment,
         cluster=cluster,
         namespace=namespace,
-        evidence=store.directory / "must-gather",
+        evidence=session.directory / "must-gather",
     )
     try:
         too_large = _too_large(console, place, {point.nodes for point in todo})
@@ -118,7 +119,7 @@ def _run_all(
             count = f"[bold]\\[{index + 1}/{len(fitting)}][/bold]"
             console.print(f"{count} {point.name}; about {left} left", highlight=False)
             done[point.slug] = found = cell.run(place, point, progress(console))
-            store.save(point, found)
+            session.keep(point.slug, found.json())
             console.print(f"  {outcome(found)}", highlight=False, markup=False, soft_wrap=True)
     finally:
         # An interruption does not wait; the next run would, and deletes it where this fails.

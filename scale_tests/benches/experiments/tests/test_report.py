@@ -33,11 +33,10 @@ def _write(
         results=results,
         rows=simulated,
         left_out=left_out or {},
-        directory=directory,
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(document, "RESULTS", directory)
-        report.conclude(Session(bench=BENCH, options=Namespace()), found)
+        report.conclude(Session(bench=BENCH, options=Namespace(out=directory)), found)
     return directory
 
 
