@@ -202,6 +202,11 @@ class Session:
         """Where the cell of this name is kept."""
         return self.directory / "cells" / f"{slug}.json"
 
+    @property
+    def seconds(self) -> int:
+        """How long it has taken so far."""
+        return round((datetime.now(UTC) - self.started).total_seconds())
+
     def say(self, text: str) -> None:
         """Prints a line of progress as it is."""
         self.console.print(text, markup=False, highlight=False)

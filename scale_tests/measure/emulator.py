@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from scale_tests import otp
 from scale_tests.host import commands
@@ -63,12 +64,18 @@ def lines(
         yield from commands.lines(argv, cwd=Path(directory), env=dict(flags.environment))
 
 
-def term(value: Sequence[str] | str | float | bool) -> str:
-    """A value as an Erlang term: a string is an atom, a sequence a list of strings."""
+def term(value: Mapping[str, Any] | Sequence[Any] | str | float | bool) -> str:
+    """A value as an Erlang term.
+
+    A string is a term as it is, such as an atom; a sequence is a list of strings, or of maps.
+    """
     match value:
+        case Mapping():
+            return "#{" + ", ".join(f"{key} => {term(own)}" for key, own in value.items()) + "}"
         case bool():
             return str(value).lower()
         case str() | int() | float():
             return str(value)
         case _:
-            return "[" + ", ".join(f'"{one}"' for one in value) + "]"
+            own = (term(one) if isinstance(one, Mapping) else f'"{one}"' for one in value)
+            return f"[{', '.join(own)}]"

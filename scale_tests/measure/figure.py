@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)
-class Measured:
-    """One figure, as the simulator reported it."""
+class Cell:
+    """One figure with the paper's, in the names of `simulate.json`."""
 
     experiment: str
     overlay: str
@@ -16,12 +16,6 @@ class Measured:
     parameter: str | float
     value: float
     seed: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class Cell(Measured):
-    """One figure with the paper's, in the names of `simulate.json`."""
-
     paper_value: float | None
     explanation: str | None
 

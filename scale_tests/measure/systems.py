@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from scale_tests.host.wire import Host, Wire
+from scale_tests.host.wire import Wire
 from scale_tests.measure import emulator
 from scale_tests.measure.emulator import Flags, release, term
 from scale_tests.measure.spread import Cell
@@ -88,34 +89,27 @@ def labelled(job: Job, line: Wire, figures: Cell) -> Cell:
 
 def plan_text(line: Wire, jobs: Sequence[Job], *, alive: str = "all") -> str:
     """The plan as the Erlang side reads it: one term."""
-    systems = {job.system.label: job.system for job in jobs}
-    hosts = ", ".join(_host(host) for host in line.hosts)
-    described = ",\n    ".join(f"{label} => {_system(s)}" for label, s in systems.items())
-    cells = ",\n    ".join(_map({"system": job.system.label, **job.settings}) for job in jobs)
-    return f"""\
-#{{hosts => [{hosts}],
-  alive => {alive},
-  systems => #{{
-    {described}}},
-  cells => [
-    {cells}]}}.
-"""
+    plan = {
+        "hosts": [
+            {"ip": f"{{{host.ip.replace('.', ',')}}}", "command": host.command}
+            for host in line.hosts
+        ],
+        "alive": alive,
+        "systems": {job.system.label: _system(job.system) for job in jobs},
+        "cells": [{"system": job.system.label, **job.settings} for job in jobs],
+    }
+    return f"{term(plan)}.\n"
 
 
-def _host(host: Host) -> str:
-    return f"#{{ip => {{{host.ip.replace('.', ',')}}}, command => {term(host.command)}}}"
-
-
-def _system(system: System) -> str:
+def _system(system: System) -> dict[str, Any]:
     variables = ", ".join(f'{{"{name}", "{value}"}}' for name, value in system.flags.environment)
     channels = ", ".join(f"{{{name}, {lanes}}}" for name, lanes in system.channels)
-    paths = f", paths => {term(system.paths)}" if system.paths else ""
-    return (
-        f"#{{module => {system.module}, arguments => {term(system.flags.arguments)}, "
-        f"environment => [{variables}], nodes => {system.nodes}, overlay => {system.overlay}{paths}"
-        + (f", channels => [{channels}]}}" if channels else "}")
-    )
-
-
-def _map(settings: Settings) -> str:
-    return "#{" + ", ".join(f"{key} => {term(value)}" for key, value in settings.items()) + "}"
+    return {
+        "module": system.module,
+        "arguments": system.flags.arguments,
+        "environment": f"[{variables}]",
+        "nodes": system.nodes,
+        "overlay": system.overlay,
+        **({"paths": system.paths} if system.paths else {}),
+        **({"channels": f"[{channels}]"} if channels else {}),
+    }

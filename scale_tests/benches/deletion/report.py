@@ -10,8 +10,7 @@ from scale_tests.benches.deletion.plan import LARGEST_MESH, SIZES
 from scale_tests.host.documents import data_of
 from scale_tests.measure.checks import Check, at_most
 from scale_tests.measure.page import Table
-
-Cell = Mapping[str, Any]
+from scale_tests.measure.spread import Cell
 
 SHARE_OF_FORMATION = 0.2
 LARGEST_SECONDS = 60.0

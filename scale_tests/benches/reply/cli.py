@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from datetime import UTC, datetime
 from functools import partial
 
 from scale_tests import otp
@@ -33,7 +32,7 @@ def _measure(session: Session) -> int:
         cells,
         versions=versions.of_machine(cell["otp"] for cell in cells),
         config={**asdict(chosen), "emulator_flags": " ".join(flags.arguments)},
-        seconds=round((datetime.now(UTC) - session.started).total_seconds()),
+        seconds=session.seconds,
     )
 
 

@@ -7,11 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import exp, inf, log
-from typing import Any
 
-from scale_tests.measure.spread import Spread
-
-Cell = Mapping[str, Any]
+from scale_tests.measure.spread import Cell, Spread
 
 PUBLISHED = (85_000, 12_000)
 """Dynomite's requests a second, inline and spawned; one caller, machine and OTP unknown."""

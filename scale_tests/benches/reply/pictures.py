@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import isfinite
-from typing import Any
 
 from matplotlib.figure import Figure
 
@@ -22,8 +21,7 @@ from scale_tests.measure.drawing import (
     legend_below,
     panels,
 )
-
-Cell = dict[str, Any]
+from scale_tests.measure.spread import Cell
 
 _SHOWN = (
     (MINIMAL, BLUE, "-"),

@@ -62,8 +62,7 @@ def cells(chosen: Plan) -> list[Cell]:
 
 def text(chosen: Sequence[Cell]) -> str:
     """The cells as the Erlang side reads them: a term each."""
-    lines = (", ".join(f"{key} => {term(value)}" for key, value in c.items()) for c in chosen)
-    return "".join(f"#{{{line}}}.\n" for line in lines)
+    return "".join(f"{term(cell)}.\n" for cell in chosen)
 
 
 def _points(chosen: Plan) -> list[tuple[Cell, list[Cell]]]:

@@ -8,30 +8,12 @@ from dataclasses import replace
 from math import isinf
 from typing import Any
 
-from scale_tests.benches.reply.figures import (
-    INLINE,
-    MINIMAL,
-    PUBLISHED,
-    PUBLISHED_RATIO,
-    Cell,
-    Point,
-    Runs,
-    Way,
-    by_words,
-    cpu_us,
-    crossover_us,
-    dearer,
-    disturbed,
-    over,
-    runs,
-    slowdown,
-    undisturbed,
-    words_at,
-)
+from scale_tests.benches.reply import figures
+from scale_tests.benches.reply.figures import INLINE, MINIMAL, Point, Runs, Way
 from scale_tests.host.documents import data_of
 from scale_tests.measure.checks import Check, at_least, at_most
 from scale_tests.measure.page import Table
-from scale_tests.measure.spread import Spread, short
+from scale_tests.measure.spread import Cell, Spread, short
 
 BRACKET = 10_000
 """The published ratio is expected between states of no words and of so many."""
@@ -47,18 +29,18 @@ COPYING_OF_MINIMAL = 0.5
 
 def checks(cells: Sequence[Cell]) -> list[Check]:
     """The targets: the published ratio, the crossover, and copies next to waiting."""
-    found = runs(cells)
+    found = figures.runs(cells)
     return [*_published(found), *_crossing(found), *_waiting(found)]
 
 
 def _published(found: Runs) -> list[Check]:
     small, large = (
-        [dearer(ways, way) for _, ways, way in _deferred(found) if way.state_words == words]
+        [figures.dearer(ways, way) for _, ways, way in _deferred(found) if way.state_words == words]
         for words in (0, BRACKET)
     )
     name = "Dynomite's request, processor time spawned over inline, state of"
     return [
-        check(f"{name} {words:,} words", value[0], PUBLISHED_RATIO, shown=short(value[0]))
+        check(f"{name} {words:,} words", value[0], figures.PUBLISHED_RATIO, shown=short(value[0]))
         for check, words, value in ((at_most, 0, small), (at_least, BRACKET, large))
         if value
     ]
@@ -74,12 +56,12 @@ def _deferred(found: Runs) -> Iterable[tuple[Point, Mapping[Way, Sequence[Cell]]
 
 
 def _crossing(found: Runs) -> list[Check]:
-    located = crossover_us(found, CALLERS, MINIMAL)
+    located = figures.crossover_us(found, CALLERS, MINIMAL)
     if located is None:
         return []
     name = f"{CALLERS} callers: cost from which a minimal closure is faster than inline, us"
     # On a busy machine there are no idle processors for spawned processes.
-    value = located.median if undisturbed(found, CALLERS, MINIMAL) else None
+    value = located.median if figures.undisturbed(found, CALLERS, MINIMAL) else None
     return [at_most(name, value, COSTLY_US, shown=_located(located))]
 
 
@@ -88,14 +70,14 @@ def _waiting(found: Runs) -> list[Check]:
     if not waits:
         return []
     most = max(waits, key=lambda point: point.callers)
-    ratio = Spread.of(over(found[most], Way(way="spawn_state", state_words=LARGE), MINIMAL))
+    ratio = Spread.of(figures.over(found[most], Way(way="spawn_state", state_words=LARGE), MINIMAL))
     name = f"answers that wait, {most.callers} callers: copying {LARGE:,} words over not copying"
     return [at_most(name, ratio.median, COPYING_OF_MINIMAL, shown=str(ratio))]
 
 
 def tables(cells: Sequence[Cell]) -> dict[str, Table]:
     """All tables, by their titles."""
-    found = runs(cells)
+    found = figures.runs(cells)
     return {
         "Dynomite's request, one caller": _published_table(found),
         "Cost from which spawning is faster than inline, us": _crossover_table(found),
@@ -114,9 +96,9 @@ def _published_table(found: Runs) -> Table:
                 way.name,
                 f"{repetitions[0]['closure_words']:,}",
                 _rate(repetitions),
-                short(cpu_us(repetitions)),
-                short(slowdown(ways, way)),
-                short(dearer(ways, way)),
+                short(figures.cpu_us(repetitions)),
+                short(figures.slowdown(ways, way)),
+                short(figures.dearer(ways, way)),
             ]
             for point, ways in found.items()
             if point.sweep == "published"
@@ -130,7 +112,10 @@ def _crossover_table(found: Runs) -> Table:
     return Table(
         head=("callers", *(way.name for way in spawned)),
         rows=[
-            [str(callers), *(_located(crossover_us(found, callers, way)) for way in spawned)]
+            [
+                str(callers),
+                *(_located(figures.crossover_us(found, callers, way)) for way in spawned),
+            ]
             for callers in _callers(found)
             if callers > 1
         ],
@@ -147,7 +132,7 @@ def _busy_table(found: Runs) -> Table:
                 str(point.callers),
                 str(point.cost_us),
                 _rate(measured[INLINE]),
-                *(short(statistics.median(over(measured, way))) for way in ways),
+                *(short(statistics.median(figures.over(measured, way))) for way in ways),
             ]
             for point, measured in found.items()
             if point.sweep == "busy"
@@ -170,18 +155,18 @@ def text(meta: Mapping[str, Any], cells: Sequence[Cell]) -> list[str]:
         "config": meta["config"],
         "seconds": meta["seconds"],
         "others": Spread.of(cell["others_cpus"] for cell in cells),
-        "share": sum(map(disturbed, cells)) / len(cells),
+        "share": sum(map(figures.disturbed, cells)) / len(cells),
         "schedulers": cells[0]["schedulers"],
         "iterations": cells[0]["iterations_per_us"],
     }
     run, emulator = (_TEXT[part].format(**values) for part in ("run", "emulator"))
-    return [run, emulator, explanation(runs(cells))]
+    return [run, emulator, explanation(figures.runs(cells))]
 
 
 def explanation(found: Runs) -> str:
     """Dynomite's ratio next to ours, and what it consists of."""
-    inline, spawned = PUBLISHED
-    curves = [(name, by_words(found, "strings", 2, figure)) for name, figure in _FIGURES]
+    inline, spawned = figures.PUBLISHED
+    curves = [(name, figures.by_words(found, "strings", 2, figure)) for name, figure in _FIGURES]
     ours = "; ".join(
         f"of {name} {', '.join(f'{short(ratio)} at {words:,} words' for words, ratio in curve)}"
         for name, curve in curves
@@ -189,17 +174,17 @@ def explanation(found: Runs) -> str:
     reached = " and ".join(
         f"{'never' if words is None else f'at {words:,.0f} words'} (of {name})"
         for name, curve in curves
-        for words in [words_at(curve, PUBLISHED_RATIO)]
+        for words in [figures.words_at(curve, figures.PUBLISHED_RATIO)]
     )
     ratios = [
-        cpu_us(ways[way]) / cpu_us(ways[replace(way, hashes=1)])
+        figures.cpu_us(ways[way]) / figures.cpu_us(ways[replace(way, hashes=1)])
         for _, ways, way in _deferred(found)
     ]
     return str(
         _TEXT["dynomite"].format(
             inline=inline,
             spawned=spawned,
-            ratio=short(PUBLISHED_RATIO),
+            ratio=short(figures.PUBLISHED_RATIO),
             ours=ours,
             reached=reached,
             twice=Spread.of(ratios),
@@ -207,7 +192,7 @@ def explanation(found: Runs) -> str:
     )
 
 
-_FIGURES = (("requests a second", slowdown), ("processor time", dearer))
+_FIGURES = (("requests a second", figures.slowdown), ("processor time", figures.dearer))
 
 
 def _busy_ways(found: Runs) -> list[Way]:
@@ -219,7 +204,7 @@ def _callers(found: Runs) -> list[int]:
 
 
 def _rate(repetitions: Sequence[Cell]) -> str:
-    calm = [cell for cell in repetitions if not disturbed(cell)] or repetitions
+    calm = [cell for cell in repetitions if not figures.disturbed(cell)] or repetitions
     return f"{statistics.median(cell['requests_per_s'] for cell in calm):,.0f}"
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from datetime import UTC, datetime
 from functools import partial
 
 from scale_tests import otp
@@ -46,7 +45,7 @@ def _measure(session: Session) -> int:
         also={"footprint": weights} if weights else None,
         versions=versions.of_machine(c["otp"] for c in (*cells, *weights) if "otp" in c),
         config=asdict(chosen),
-        seconds=round((datetime.now(UTC) - session.started).total_seconds()),
+        seconds=session.seconds,
     )
 
 

@@ -61,6 +61,9 @@ def plan(*, quick: bool, controls: list[str]) -> Plan:
     )
 
 
+Variant = tuple[System, int, bool]
+"""A system, its lanes, and whether senders keep to theirs."""
+
 ROUND_TRIPS = 100
 """So many round trips are added to the time of a throughput: windows take some to grow."""
 
@@ -86,7 +89,7 @@ def throughput(chosen: Plan, *, rtt_ms: float, congestion: str) -> list[Job]:
         job
         for repetition in range(chosen.repetitions if pinned else chosen.others)
         for payload in (chosen.payloads if pinned else (512 * KB,))
-        for job in turn(chosen, payload, (1, 16), rtt_ms, repetition)
+        for job in turn(chosen, abreast(1, 16), payload, rtt_ms, repetition)
     ]
     if not pinned:
         return jobs
@@ -94,31 +97,21 @@ def throughput(chosen: Plan, *, rtt_ms: float, congestion: str) -> list[Job]:
         swept = chosen.pairs if rtt_ms > 0 and payload >= SWEPT else (fewest,)
         for repetition, count in product(range(chosen.others), swept):
             if count != most:
-                jobs += turn(chosen, payload, (1, 16), rtt_ms, repetition, pairs=count)
+                jobs += turn(chosen, abreast(1, 16), payload, rtt_ms, repetition, pairs=count)
         for repetition in range(chosen.others):
-            jobs += _turn(chosen, CROWDED, payload, rtt_ms, repetition)
+            jobs += turn(chosen, CROWDED, payload, rtt_ms, repetition)
     return jobs
+
+
+def abreast(*lanes: int) -> list[Variant]:
+    """All systems, one after the other: compared figures are measured within seconds."""
+    variants = [(OURS, lanes[0], True), (DISTERL, 1, True), (RAW, lanes[0], True)]
+    return variants + [(system, number, True) for number in lanes[1:] for system in (OURS, RAW)]
 
 
 def turn(
     chosen: Plan,
-    payload: int,
-    lanes: Sequence[int],
-    rtt_ms: float,
-    repetition: int,
-    *,
-    pairs: int | None = None,
-    attempt: int = 0,
-) -> list[Job]:
-    """All systems, one after the other: compared figures are measured within seconds."""
-    variants = [(OURS, lanes[0], True), (DISTERL, 1, True), (RAW, lanes[0], True)]
-    variants += [(system, number, True) for number in lanes[1:] for system in (OURS, RAW)]
-    return _turn(chosen, variants, payload, rtt_ms, repetition, pairs=pairs, attempt=attempt)
-
-
-def _turn(
-    chosen: Plan,
-    variants: Sequence[tuple[System, int, bool]],
+    variants: Sequence[Variant],
     payload: int,
     rtt_ms: float,
     repetition: int,
@@ -126,22 +119,17 @@ def _turn(
     pairs: int | None = None,
     attempt: int = 0,
 ) -> list[Job]:
-    """A throughput of each variant: a system, its lanes, and whether senders keep to theirs."""
-
-    def settings(lanes: int, affinity: bool) -> Settings:
-        return {
-            "experiment": "throughput",
-            "payload": payload,
-            "pairs": pairs or chosen.pairs[-1],
-            "channel": f"lanes_{lanes}",
-            "affinity": affinity,
-            "milliseconds": chosen.milliseconds + int(ROUND_TRIPS * rtt_ms),
-        }
-
+    """A throughput of each variant."""
+    common: Settings = {
+        "experiment": "throughput",
+        "payload": payload,
+        "pairs": pairs or chosen.pairs[-1],
+        "milliseconds": chosen.milliseconds + int(ROUND_TRIPS * rtt_ms),
+    }
     return [
         Job(
             system=system,
-            settings=settings(lanes, affinity),
+            settings={**common, "channel": f"lanes_{lanes}", "affinity": affinity},
             repetition=repetition,
             attempt=attempt,
         )
@@ -162,7 +150,7 @@ def again(
         job
         for payload, lanes in points
         for repetition in range(chosen.again)
-        for job in turn(chosen, payload, (lanes,), rtt_ms, repetition, attempt=1)
+        for job in turn(chosen, abreast(lanes), payload, rtt_ms, repetition, attempt=1)
     ]
     if ping:
         jobs += pings((OURS, RAW), _ping_ms(chosen, rtt_ms), chosen.again, attempt=1)

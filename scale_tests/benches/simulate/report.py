@@ -9,12 +9,12 @@ from functools import cached_property
 from typing import Any
 
 from scale_tests.benches.simulate import curves, faults, published, ring
-from scale_tests.benches.simulate.plan import PAPER_NODES
+from scale_tests.benches.simulate.plan import PAPER_NODES, Job
 from scale_tests.benches.simulate.runner import Outcome
 from scale_tests.host.documents import data_of
 from scale_tests.measure import synchronization
 from scale_tests.measure.checks import Check
-from scale_tests.measure.figure import Cell, Measured
+from scale_tests.measure.figure import Cell
 from scale_tests.measure.page import Table
 from scale_tests.measure.tables import tabulated
 
@@ -33,7 +33,7 @@ class Report:
     @cached_property
     def figures(self) -> list[Cell]:
         """All figures in order, with the papers' values."""
-        return [_cell(measured) for outcome in self.outcomes for measured in outcome.cells]
+        return [_cell(outcome.job, **cell) for outcome in self.outcomes for cell in outcome.cells]
 
     def cells(self) -> list[dict[str, Any]]:
         """The figures as the document has them."""
@@ -70,17 +70,16 @@ class Report:
         return {f"simulated: {title}": table for title, table in found.items() if table.rows}
 
 
-def _cell(measured: Measured) -> Cell:
-    key = (measured.experiment, measured.overlay)
-    value = published.paper_value(*key, measured.parameter)
-    other_size = measured.nodes != PAPER_NODES
-    return Cell(
-        **asdict(measured),
-        paper_value=value,
-        explanation=None
-        if value is None
-        else published.explanation(*key, measured.value, value, other_size=other_size),
-    )
+def _cell(job: Job, **measured: Any) -> Cell:
+    experiment, overlay = measured["experiment"], measured["overlay"]
+    paper = published.paper_value(experiment, overlay, measured["parameter"])
+    why = None
+    if paper is not None:
+        other_size = measured["nodes"] != PAPER_NODES
+        why = published.explanation(
+            experiment, overlay, measured["value"], paper, other_size=other_size
+        )
+    return Cell(**measured, seed=job.seed, paper_value=paper, explanation=why)
 
 
 def checks(figures: Sequence[Cell], times: Sequence[Mapping[str, Any]]) -> list[Check]:

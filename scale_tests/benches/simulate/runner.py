@@ -15,7 +15,6 @@ from typing import Any
 from scale_tests import otp
 from scale_tests.benches.simulate.plan import Job
 from scale_tests.host.commands import CommandError
-from scale_tests.measure.figure import Measured
 
 SCRIPT = otp.RUNTIME / "scripts" / "simulate.escript"
 
@@ -25,7 +24,8 @@ class Outcome:
     """The figures of one job, and its time."""
 
     job: Job
-    cells: list[Measured]
+    cells: list[dict[str, Any]]
+    """As the simulator reported them."""
     seconds: float
     cpu_seconds: float
     otp: str
@@ -67,7 +67,7 @@ def outcome(job: Job, lines: Sequence[dict[str, Any]]) -> Outcome:
     *cells, finished = lines
     return Outcome(
         job=job,
-        cells=[Measured(**cell, seed=job.seed) for cell in cells],
+        cells=cells,
         seconds=finished["seconds"],
         cpu_seconds=finished["cpu_seconds"],
         otp=finished["otp"],

@@ -21,17 +21,12 @@ def test_the_plan_is_an_erlang_term() -> None:
     job = Job(
         system=replace(RAW, flags=STOCK), settings={"affinity": True, "pairs": 128}, repetition=0
     )
-    assert (
-        systems.plan_text(LINE, [job])
-        == """\
-#{hosts => [#{ip => {10,0,0,1}, command => []}, #{ip => {10,0,0,2}, command => ["ip", "netns"]}],
-  alive => all,
-  systems => #{
-    raw_stock => #{module => bench_raw, arguments => [], environment => [], nodes => 2, \
-overlay => full_mesh}},
-  cells => [
-    #{system => raw_stock, affinity => true, pairs => 128}]}.
-"""
+    assert systems.plan_text(LINE, [job]) == (
+        "#{hosts => [#{ip => {10,0,0,1}, command => []}, "
+        '#{ip => {10,0,0,2}, command => ["ip", "netns"]}], alive => all, '
+        "systems => #{raw_stock => #{module => bench_raw, arguments => [], environment => [], "
+        "nodes => 2, overlay => full_mesh}}, "
+        "cells => [#{system => raw_stock, affinity => true, pairs => 128}]}.\n"
     )
 
 

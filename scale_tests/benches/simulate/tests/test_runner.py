@@ -31,7 +31,7 @@ def test_it_has_the_lines_of_an_experiment(program: Path) -> None:
     )
     outcome = runner.run(Job(experiment="x", nodes=8, seed=7))
     [cell] = outcome.cells
-    assert (cell.parameter, cell.value, cell.seed) == ("z", 1.5, 7)
+    assert (cell["parameter"], cell["value"], outcome.job.seed) == ("z", 1.5, 7)
     assert (outcome.seconds, outcome.cpu_seconds) == (2.0, 3.0)
 
 
