@@ -19,7 +19,7 @@ from scale_tests.benches.dashboards.evaluation import (
     history,
 )
 from scale_tests.benches.dashboards.faults import chain, kept_away
-from scale_tests.benches.dashboards.pictures import Range, asking, draw, range_of
+from scale_tests.benches.dashboards.pictures import Range, draw
 from scale_tests.benches.dashboards.watched import (
     connect_unauthenticated,
     labels_of,
@@ -113,16 +113,22 @@ def created(subject: Subject) -> float:
 
 
 @pytest.fixture(scope="module")
-def shown(subject: Subject) -> Range:
+def shown(prometheus: Prometheus, subject: Subject) -> Range:
     """The time range and the variables of a dashboard that shows the cluster."""
     end = time.time()
-    return range_of(subject.namespace, subject.name, min(end - 600, created(subject)), end)
+    return Range(
+        prometheus=prometheus,
+        namespace=subject.namespace,
+        cluster=subject.name,
+        start=min(end - 600, created(subject)),
+        end=end,
+    )
 
 
 def test_every_query_of_every_dashboard_returns_data_and_not_too_much(
-    prometheus: Prometheus, shown: Range
+    shown: Range,
 ) -> None:
-    found = answered(prometheus, committed().values(), lambda panel: shown)
+    found = answered(committed().values(), lambda panel: shown)
     assert [query for query, series in found.items() if not series] == []
     assert [query for query, series in found.items() if series > MOST_SERIES] == []
 
@@ -198,10 +204,7 @@ def test_the_largest_cluster_makes_as_many_series_as_its_nodes_together(subject:
     assert load.series <= NODES_AT_MOST * bound(len(series.channels))
 
 
-def test_every_dashboard_can_be_drawn(
-    prometheus: Prometheus, subject: Subject, shown: Range
-) -> None:
-    ask = asking(prometheus, shown)
+def test_every_dashboard_can_be_drawn(subject: Subject, shown: Range) -> None:
     for dashboard in committed().values():
-        for file in draw(dashboard, ask, RESULTS, subject.name):
+        for file in draw(dashboard, shown.ask, RESULTS, subject.name):
             assert file.stat().st_size > 0

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from charts.tools.dashboards.files import committed
 from scale_tests.benches.dashboards.findings import findings, ranges
-from scale_tests.benches.dashboards.pictures import MAIN, Range, asking, draw, range_of
+from scale_tests.benches.dashboards.pictures import MAIN, Range, draw
 from scale_tests.benches.dashboards.run import (
     CHAIN_NAMESPACE,
     FAULTY,
@@ -54,7 +54,7 @@ def _run(session: Session) -> int:
     perform(stage, QUICK if session.quick else FULL)
     stage.say("asking Prometheus")
     found = findings(stage)
-    _draw(session, stage.prometheus, ranges(stage, found.end))
+    _draw(session, ranges(stage, found.end))
     nodes = read_nodes(cluster, NAMESPACE, [f"{FAULTY}-0"])
     status = session.reported(found).conclude(
         found.cells(), versions=versions.of_cluster(cluster, nodes), local_cluster=environment.local
@@ -69,21 +69,25 @@ def _draw_one(session: Session, namespace: str, name: str) -> int:
     if environment is None:
         raise ConfigurationError("there is no cluster: make demo")
     end = time.time()
-    shown = range_of(namespace, name, end - RECENT_SECONDS, end)
-    asked = Prometheus(Cluster(environment.kubeconfig))
-    _draw(session, asked, lambda _title: shown)
+    shown = Range(
+        prometheus=Prometheus(Cluster(environment.kubeconfig)),
+        namespace=namespace,
+        cluster=name,
+        start=end - RECENT_SECONDS,
+        end=end,
+    )
+    _draw(session, lambda _title: shown)
     return 0
 
 
-def _draw(session: Session, asked: Prometheus, shown: Callable[[str], Range]) -> None:
+def _draw(session: Session, shown: Callable[[str], Range]) -> None:
     """Draws each dashboard with the range that it shows, by its title."""
     for name, dashboard in committed().items():
         of = shown(dashboard["title"])
-        subtitle = "  ".join(of.variables[variable] for variable in ("namespace", "cluster"))
-        file, ask = f"dashboard-{name}", asking(asked, of)
-        drawn = draw(dashboard, ask, RESULTS / "staging", subtitle, file)
+        file, subtitle = f"dashboard-{name}", f"{of.namespace}  {of.cluster}"
+        drawn = draw(dashboard, of.ask, RESULTS / "staging", subtitle, file)
         if directory := session.options.directory:
-            drawn += draw(dashboard, ask, directory, subtitle, file, MAIN[name])
+            drawn += draw(dashboard, of.ask, directory, subtitle, file, MAIN[name])
         for path in drawn:
             session.say(str(path))
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from charts.tools.dashboards.files import Panel, panels
-from scale_tests.benches.dashboards.pictures import Range, answer, numbers
+from scale_tests.benches.dashboards.pictures import Range, numbers
 from scale_tests.cluster.monitoring.prometheus import Prometheus
 from scale_tests.cluster.wait import wait_for
 
@@ -16,12 +16,12 @@ MOST_SERIES = 24
 
 
 def answered(
-    prometheus: Prometheus, dashboards: Iterable[dict[str, Any]], shown: Callable[[Panel], Range]
+    dashboards: Iterable[dict[str, Any]], shown: Callable[[Panel], Range]
 ) -> dict[str, int]:
     """How many series with numbers each query gives, by panel and expression. Raises ApiError."""
     return {
         f"{panel.dashboard} / {panel.title}: {query.expression}": sum(
-            bool(numbers([series])) for series in answer(prometheus, query, shown(panel))
+            bool(numbers([series])) for series in shown(panel).ask(query)
         )
         for dashboard in dashboards
         for panel in panels(dashboard)

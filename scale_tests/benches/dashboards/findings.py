@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -12,7 +12,7 @@ from charts.tools.alerts import chart_alerts
 from charts.tools.dashboards.files import committed
 from scale_tests.benches.dashboards import evaluation
 from scale_tests.benches.dashboards.evaluation import MOST_SERIES
-from scale_tests.benches.dashboards.pictures import Range, range_of
+from scale_tests.benches.dashboards.pictures import Range
 from scale_tests.benches.dashboards.run import (
     CHAIN,
     CHAIN_ALERTS,
@@ -101,11 +101,13 @@ def ranges(stage: Stage, end: float) -> Callable[[str], Range]:
     """The range that each dashboard shows, by its title, of an ended run. Raises ApiError."""
     created = stage.subject(FAULTY).json()["metadata"]["creationTimestamp"]
     began = datetime.fromisoformat(created).timestamp()
+    whole = Range(
+        prometheus=stage.prometheus, namespace=NAMESPACE, cluster=".+", start=stage.started, end=end
+    )
     by_title = {
-        "Partisan / Scalability": range_of(NAMESPACE, COMPARED, stage.started, stage.compared),
-        "Partisan / Cluster": range_of(NAMESPACE, FAULTY, began, end),
+        "Partisan / Scalability": replace(whole, cluster=COMPARED, end=stage.compared),
+        "Partisan / Cluster": replace(whole, cluster=FAULTY, start=began),
     }
-    whole = range_of(NAMESPACE, ".+", stage.started, end)
     return lambda title: by_title.get(title, whole)
 
 
@@ -116,9 +118,7 @@ def findings(stage: Stage) -> Findings:
     chain = labels_of(stage.subject(CHAIN, CHAIN_NAMESPACE))
     return Findings(
         end=end,
-        queries=evaluation.answered(
-            asked, committed().values(), lambda panel: shown(panel.dashboard)
-        ),
+        queries=evaluation.answered(committed().values(), lambda panel: shown(panel.dashboard)),
         rules=evaluation.evaluated_rules(asked),
         histories={
             alert: evaluation.history(asked, alert, chain, start=stage.started, end=end)

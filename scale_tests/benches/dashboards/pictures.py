@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -51,37 +51,38 @@ WINDOW = "30s"
 
 @dataclass(frozen=True, kw_only=True)
 class Range:
-    """The settings of a dashboard's time picker and variables."""
+    """The settings of a dashboard's time picker and variables, which show clusters of a Prometheus.
 
+    Names may be regular expressions.
+    """
+
+    prometheus: Prometheus
+    namespace: str
+    cluster: str
     start: float
     """Seconds since 1970, as is `end`."""
 
     end: float
-    variables: Mapping[str, str] = field(default_factory=dict)
 
     def expression(self, query: Query) -> str:
-        """The expression of a query as Grafana would send it."""
-        times = {"__rate_interval": WINDOW, "__range": f"{self.end - self.start:.0f}s"}
-        return resolved(query.expression, {**self.variables, **times})
+        """The expression of a query as Grafana would send it, for all channels."""
+        return resolved(
+            query.expression,
+            {
+                "namespace": self.namespace,
+                "cluster": self.cluster,
+                "channel": ".+",
+                "__rate_interval": WINDOW,
+                "__range": f"{self.end - self.start:.0f}s",
+            },
+        )
 
-
-def range_of(namespace: str, cluster: str, start: float, end: float) -> Range:
-    """The range that shows one cluster, with all its channels."""
-    chosen = {"namespace": namespace, "cluster": cluster, "channel": ".+"}
-    return Range(start=start, end=end, variables=chosen)
-
-
-def answer(prometheus: Prometheus, query: Query, shown: Range) -> list[Json]:
-    """Prometheus' answer to a query of a panel. Raises ApiError."""
-    expression = shown.expression(query)
-    if query.instant:
-        return prometheus.query(expression, at=shown.end)
-    return prometheus.query_range(expression, start=shown.start, end=shown.end, step=STEP)
-
-
-def asking(prometheus: Prometheus, shown: Range) -> Callable[[Query], list[Json]]:
-    """The function with which `draw` asks: `answer` of one Prometheus and range."""
-    return lambda query: answer(prometheus, query, shown)
+    def ask(self, query: Query) -> list[Json]:
+        """Prometheus' answer to a query of a panel. Raises ApiError."""
+        expression = self.expression(query)
+        if query.instant:
+            return self.prometheus.query(expression, at=self.end)
+        return self.prometheus.query_range(expression, start=self.start, end=self.end, step=STEP)
 
 
 def numbers(series: Sequence[Json]) -> list[float]:

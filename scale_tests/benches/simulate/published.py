@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from scale_tests.benches.simulate.plan import PAPER_NODES
 from scale_tests.host.documents import data_of
+from scale_tests.measure.figure import Cell
 
 EXPERIMENTS: Mapping[str, Any] = data_of(__file__)
 """By experiment and overlay: values by parameter, and an explanation of the difference."""
@@ -13,24 +15,18 @@ EXPERIMENTS: Mapping[str, Any] = data_of(__file__)
 OTHER_SIZE = "The paper's cluster has 10,000 nodes."
 
 
-def paper_value(experiment: str, overlay: str, parameter: str | float) -> float | None:
-    """The paper's value, if it has one."""
-    found: float | None = _of(experiment, overlay).get("values", {}).get(parameter)
-    return found
+def compared(measured: Mapping[str, Any], seed: int) -> Cell:
+    """A figure as the simulator reported it, with the paper's, if it has one.
 
-
-def explanation(
-    experiment: str, overlay: str, value: float, published: float, *, other_size: bool
-) -> str | None:
-    """The reason why a value differs from the published one; None within the tolerance."""
-    tolerance = EXPERIMENTS.get(experiment, {}).get("tolerance", 0.1 * abs(published))
-    if abs(value - published) <= tolerance:
-        return None
-    why = _of(experiment, overlay).get("why", "")
-    reasons = [OTHER_SIZE if other_size else "", why]
-    return " ".join(filter(None, reasons)) or "Not explained."
-
-
-def _of(experiment: str, overlay: str) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = EXPERIMENTS.get(experiment, {}).get(overlay, {})
-    return found
+    It is explained where it differs from that by more than the tolerance.
+    """
+    experiment = EXPERIMENTS.get(measured["experiment"], {})
+    theirs = experiment.get(measured["overlay"], {})
+    value: float | None = theirs.get("values", {}).get(measured["parameter"])
+    why = None
+    if value is not None:
+        tolerance = experiment.get("tolerance", 0.1 * abs(value))
+        if abs(measured["value"] - value) > tolerance:
+            other_size = OTHER_SIZE if measured["nodes"] != PAPER_NODES else ""
+            why = f"{other_size} {theirs.get('why', '')}".strip() or "Not explained."
+    return Cell(**measured, seed=seed, paper_value=value, explanation=why)

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from scale_tests.benches.simulate import curves, faults, published, ring
-from scale_tests.benches.simulate.plan import PAPER_NODES, Job
+from scale_tests.benches.simulate.plan import PAPER_NODES
 from scale_tests.benches.simulate.runner import Outcome
 from scale_tests.host.documents import data_of
 from scale_tests.measure import synchronization
@@ -33,7 +33,11 @@ class Report:
     @cached_property
     def figures(self) -> list[Cell]:
         """All figures in order, with the papers' values."""
-        return [_cell(outcome.job, **cell) for outcome in self.outcomes for cell in outcome.cells]
+        return [
+            published.compared(measured, outcome.job.seed)
+            for outcome in self.outcomes
+            for measured in outcome.cells
+        ]
 
     def cells(self) -> list[dict[str, Any]]:
         """The figures as the document has them."""
@@ -68,18 +72,6 @@ class Report:
         found["the overlays compared"] = curves.comparison(self.figures)
         found["what it took"] = took(self.meta()["seconds"])
         return {f"simulated: {title}": table for title, table in found.items() if table.rows}
-
-
-def _cell(job: Job, **measured: Any) -> Cell:
-    experiment, overlay = measured["experiment"], measured["overlay"]
-    paper = published.paper_value(experiment, overlay, measured["parameter"])
-    why = None
-    if paper is not None:
-        other_size = measured["nodes"] != PAPER_NODES
-        why = published.explanation(
-            experiment, overlay, measured["value"], paper, other_size=other_size
-        )
-    return Cell(**measured, seed=job.seed, paper_value=paper, explanation=why)
 
 
 def checks(figures: Sequence[Cell], times: Sequence[Mapping[str, Any]]) -> list[Check]:

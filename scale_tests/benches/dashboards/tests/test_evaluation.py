@@ -6,7 +6,7 @@ from typing import cast
 
 from charts.tools.dashboards.files import committed
 from scale_tests.benches.dashboards.evaluation import answered, history
-from scale_tests.benches.dashboards.pictures import range_of
+from scale_tests.benches.dashboards.pictures import Range
 from scale_tests.cluster.kube import Json
 from scale_tests.cluster.monitoring.prometheus import Prometheus
 
@@ -52,7 +52,7 @@ def test_an_alert_that_still_fires_and_one_that_never_was() -> None:
 def test_only_series_with_numbers_count_as_an_answer() -> None:
     nothing: Json = {"metric": {}, "values": [[1.0, "NaN"]], "value": [1.0, "NaN"]}
     something: Json = {"metric": {}, "values": [[1.0, "2"]], "value": [1.0, "2"]}
-    shown = range_of("default", "ads", 0.0, 100.0)
-    fake = Fake([nothing, something], [nothing, something])
-    found = answered(cast(Prometheus, fake), [committed()["operator"]], lambda panel: shown)
+    fake = cast(Prometheus, Fake([nothing, something], [nothing, something]))
+    shown = Range(prometheus=fake, namespace="default", cluster="ads", start=0.0, end=100.0)
+    found = answered([committed()["operator"]], lambda panel: shown)
     assert set(found.values()) == {1}

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from charts.tools.dashboards.files import Query, committed, panels
-from scale_tests.benches.dashboards.pictures import MAIN, Range, draw, numbers, range_of
+from scale_tests.benches.dashboards.pictures import MAIN, Range, draw, numbers
 from scale_tests.cluster.kube import Json
+from scale_tests.cluster.monitoring.prometheus import Prometheus
 
 CLUSTER = {"namespace": "default", "partisan_cluster": "ads", "overlay": "HyParView"}
 
@@ -60,7 +62,8 @@ def test_infinite_values_are_no_data() -> None:
 
 
 def test_grafanas_variables_are_replaced_by_the_range() -> None:
-    shown: Range = range_of("default", "ads", 100.0, 400.0)
+    asked = cast(Prometheus, None)
+    shown = Range(prometheus=asked, namespace="default", cluster="ads", start=100.0, end=400.0)
     query = Query(
         name="A",
         legend="",
