@@ -48,17 +48,15 @@ def build() -> Path:
     return Path(os.environ.get("REBAR_BASE_DIR", otp.RUNTIME / "_build"))
 
 
-def lines(
-    module: str, plan: str, *, compiled: Path | None = None, flags: Flags = STOCK
-) -> Iterator[str]:
+def lines(module: str, plan: str, *, flags: Flags = STOCK) -> Iterator[str]:
     """Runs `module:main/1` with a file that holds the plan; yields its lines of output.
 
-    `compiled` is as of `build`. Raises CommandError when it ends with an error, after its lines.
+    Raises CommandError when it ends with an error, after its lines.
     """
     with tempfile.TemporaryDirectory(prefix="bench-") as directory:
         file = Path(directory, "plan")
         file.write_text(plan)
-        paths = sorted(str(path) for path in (compiled or build()).glob("default/lib/*/ebin"))
+        paths = sorted(str(path) for path in build().glob("default/lib/*/ebin"))
         argv = ["erl", *flags.arguments, "-noshell", "-pa", *paths]
         argv += ["-run", module, "main", str(file)]
         yield from commands.lines(argv, cwd=Path(directory), env=dict(flags.environment))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 Cell = dict[str, Any]
+T = TypeVar("T")
 
 KB, MB = 1024, 1024 * 1024
 """In bytes, as the published benchmarks count them."""
@@ -46,6 +48,11 @@ def having(cells: Iterable[Cell], **wanted: Any) -> list[Cell]:
     """The cells with these members, by their repetition if they have one."""
     found = [cell for cell in cells if all(cell.get(key) == v for key, v in wanted.items())]
     return sorted(found, key=lambda cell: int(cell.get("repetition", 0)))
+
+
+def read(kind: type[T], cell: Cell) -> T:
+    """A dataclass, from the members of a cell that its fields name."""
+    return kind(**{name: cell[name] for name in inspect.signature(kind).parameters})
 
 
 def ratio(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from scale_tests.benches.churn import pictures, result
-from scale_tests.benches.churn.result import Outcome, accounts
+from scale_tests.benches.churn.result import Outcome
 from scale_tests.benches.churn.scenario import Scenario
 from scale_tests.benches.churn.timeline import Phase, Sample, phase_at, sent
 from scale_tests.host.documents import data_of
@@ -52,12 +52,16 @@ class Recording:
         """The figures of each phase."""
         return [result.outcome(phase, self.samples) for phase in self.phases]
 
+    @property
+    def accounts(self) -> list[dict[str, Any]]:
+        """The counts after each phase."""
+        return result.accounts(self.phases, self.samples, self.last)
+
     def cells(self) -> list[dict[str, Any]]:
         """The raw figures."""
-        settled = accounts(self.phases, self.samples, self.last)
         return [
             *({"figure": "fault", **asdict(outcome)} for outcome in self.outcomes),
-            *({"figure": "account", **asdict(account)} for account in settled),
+            *({"figure": "account", **account} for account in self.accounts),
             *({"figure": "sample", **cell} for cell in self._samples()),
         ]
 
@@ -67,14 +71,14 @@ class Recording:
 
     def tables(self, _cells: Sequence[Any]) -> dict[str, Table]:
         """Faults and accounts, a row each."""
+        keys = ("due", "least", "largest", "lost", "made")
         return {
             "Faults": tabulated(COLUMNS, self.outcomes, _TEXT["faults"]),
             "Counts": Table(
                 caption=_TEXT["accounts"],
                 head=("after", "due", "least value", "largest value", "lost", "increments"),
                 rows=[
-                    (a.name, *(f"{n:,}" for n in (a.due, a.least, a.largest, a.lost, a.made)))
-                    for a in accounts(self.phases, self.samples, self.last)
+                    (each["name"], *(f"{each[key]:,}" for key in keys)) for each in self.accounts
                 ],
             ),
         }

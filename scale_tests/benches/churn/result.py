@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from scale_tests.benches.churn.timeline import Phase, Sample, sent, within
 from scale_tests.measure.checks import Check, equal
@@ -67,27 +68,15 @@ def outcome(phase: Phase, samples: Sequence[Sample]) -> Outcome:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Account:
-    """The replicas' values when the count was exact after a fault: all due, and none unmade."""
-
-    name: str
-    due: int
-    """Increments made until all nodes were one component again, without those lost by then."""
-    least: int
-    """The least value of a replica."""
-    largest: int
-    """The largest value of a replica."""
-    made: int
-    """Increments made by then."""
-    lost: int
-    """Of those: counted by nodes that were killed before they synchronised."""
-
-
 def accounts(
     phases: Sequence[Phase], samples: Sequence[Sample], last: Sample | None
-) -> list[Account]:
-    """One for each phase whose count became exact, and one for `last`, the end, if it came."""
+) -> list[dict[str, Any]]:
+    """The replicas' values when the count was exact after a fault: all due, and none unmade.
+
+    There is one for each phase whose count became exact, and one for `last`, the end, if it came.
+    `due` was made until all nodes were one component again, without what was lost by then; `made`
+    and `lost` are of the time of the values, and what is lost was made.
+    """
     at = {sample.seconds: sample for sample in samples}
     ended = [
         (phase.name, at[phase.whole_at].accounted, at[phase.accounted_at])
@@ -96,14 +85,14 @@ def accounts(
     ]
     ended += [("end of the count", last.accounted, last)] if last else []
     return [
-        Account(
-            name=name,
-            due=due,
-            least=held.values[0],
-            largest=held.values[1],
-            made=_made(held),
-            lost=held.cluster.workload.lost_increments,
-        )
+        {
+            "name": name,
+            "due": due,
+            "least": held.values[0],
+            "largest": held.values[1],
+            "made": _made(held),
+            "lost": held.cluster.workload.lost_increments,
+        }
         for name, due, held in ended
     ]
 

@@ -51,16 +51,17 @@ def _run(session: Session) -> int:
     for run in runs:
         cells.append(measure(run, release, session.say))
         # Each takes long, and the last one may use up the machine's memory: what there is is kept.
-        session.save(cells, **circumstances(cells, runs))
+        save(session, cells, runs)
     return session.show(cells)
 
 
-def circumstances(cells: Sequence[Cell], runs: Sequence[Run]) -> dict[str, Any]:
-    """The circumstances of the runs that were made, out of all that were planned."""
-    return {
-        "versions": versions.of_machine(cell["otp"] for cell in cells),
-        "config": {"runs": [asdict(run) for run in runs], "nodes_are": "processes, not pods"},
-    }
+def save(session: Session, cells: Sequence[Cell], runs: Sequence[Run]) -> None:
+    """Writes the runs that were made, out of all that were planned."""
+    session.save(
+        cells,
+        versions=versions.of_machine(cell["otp"] for cell in cells),
+        config={"runs": [asdict(run) for run in runs], "nodes_are": "processes, not pods"},
+    )
 
 
 BENCH = Bench(

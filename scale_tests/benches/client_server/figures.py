@@ -5,12 +5,12 @@ from __future__ import annotations
 from statistics import median
 
 from scale_tests.benches.client_server.experiment import Run
-from scale_tests.measure.spread import Cell
+from scale_tests.measure.spread import Cell, read
 
 
 def run_of(cell: Cell) -> Run:
     """The plan of a cell's run."""
-    return Run(**{key: cell[key] for key in Run.__dataclass_fields__})
+    return read(Run, cell)
 
 
 def lasted(cell: Cell) -> float:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import exp, inf, log
 
-from scale_tests.measure.spread import Cell, Spread
+from scale_tests.measure.spread import Cell, Spread, read
 
 PUBLISHED = (85_000, 12_000)
 """Dynomite's requests a second, inline and spawned; one caller, machine and OTP unknown."""
@@ -65,9 +65,7 @@ def runs(cells: Iterable[Cell]) -> Runs:
     """The cells by point and way, both in the order of the plan."""
     found: Runs = {}
     for cell in sorted(cells, key=lambda cell: int(cell["repetition"])):
-        point = Point(**{key: cell[key] for key in Point.__dataclass_fields__})
-        way = Way(**{key: cell[key] for key in Way.__dataclass_fields__})
-        found.setdefault(point, {}).setdefault(way, []).append(cell)
+        found.setdefault(read(Point, cell), {}).setdefault(read(Way, cell), []).append(cell)
     return {point: dict(sorted(ways.items(), key=_order)) for point, ways in found.items()}
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from scale_tests.measure import spread
 from scale_tests.measure.checks import Check, at_least, at_most
 from scale_tests.measure.page import Table
-from scale_tests.measure.spread import KB, Cell, Spread, having, medians, payload
+from scale_tests.measure.spread import KB, Cell, Spread, having, medians, payload, read
 from scale_tests.measure.tables import Column, tabulated
 
 OF_RAW = 0.9
@@ -93,12 +93,10 @@ def compared(
 
 def points(cells: Sequence[Cell]) -> list[Point]:
     """The points at which our system was measured, in order."""
-    keys = ("rtt_ms", "payload", "pairs", "lanes", "affinity", "congestion")
     ours = having(cells, experiment="throughput", system="ours")
-    found = dict.fromkeys(Point(**{key: cell[key] for key in keys}) for cell in ours)
     return sorted(
-        found,
-        key=lambda p: (p.congestion != "reno", *(getattr(p, key) for key in keys[:4]), -p.affinity),
+        {read(Point, cell) for cell in ours},
+        key=lambda p: (p.congestion != "reno", p.rtt_ms, p.payload, p.pairs, p.lanes, -p.affinity),
     )
 
 

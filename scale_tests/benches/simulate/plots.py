@@ -64,24 +64,26 @@ def _recovery(figure: Figure, figures: Figures) -> None:
     axes.legend()
 
 
-def _redundancy(figure: Figure, figures: Figures) -> None:
-    """Redundant payloads, broadcast by broadcast from one sender."""
+def _by_broadcast(figure: Figure, figures: Figures, label: str) -> Axes:
+    """A figure of Plumtree, broadcast by broadcast from one sender."""
     axes = figure.add_subplot()
     drawing.line(axes, [c for c in figures if isinstance(c.parameter, int)], "plumtree")
+    axes.set(xlabel="broadcast", ylabel=label)
+    _whole(axes)
+    return axes
+
+
+def _redundancy(figure: Figure, figures: Figures) -> None:
+    """Redundant payloads."""
+    axes = _by_broadcast(figure, figures, "relative message redundancy")
     axes.axhline(3, color=GREY, linestyle=":", label="eager gossip, paper")
     axes.axhline(0, color=PURPLE, linestyle=":", label="Plumtree in the end, paper")
-    axes.set(xlabel="broadcast", ylabel="relative message redundancy")
-    _whole(axes)
     axes.legend()
 
 
 def _hops(figure: Figure, figures: Figures) -> None:
-    """Broadcast by broadcast from one sender."""
-    axes = figure.add_subplot()
-    drawing.line(axes, [c for c in figures if isinstance(c.parameter, int)], "plumtree")
+    axes = _by_broadcast(figure, figures, "last delivery hop")
     axes.axhspan(9, 10, color=PURPLE, alpha=0.15, label="one sender, paper")
-    axes.set(xlabel="broadcast", ylabel="last delivery hop")
-    _whole(axes)
     axes.set_ylim(bottom=0)
     axes.legend()
 

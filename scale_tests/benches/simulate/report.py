@@ -63,14 +63,17 @@ class Report:
 
     def tables(self, _cells: Sequence[Any]) -> dict[str, Table]:
         """The papers' figures and ours, and what all of it took."""
-        found = {"the papers' experiments": _compared(self.figures)}
-        if transmitted := synchronization.rows(self.figures):
-            found["transmission of the ad counter, GiB"] = synchronization.table(transmitted)
-        if grown := curves.rows(self.figures):
-            found["the overlay against its size"] = curves.table(grown)
-        found["a large ring"] = ring.table(self.figures)
-        found["the overlays compared"] = curves.comparison(self.figures)
-        found["what it took"] = took(self.meta()["seconds"])
+        figures = self.figures
+        found = {
+            "the papers' experiments": _compared(figures),
+            "transmission of the ad counter, GiB": synchronization.table(
+                synchronization.rows(figures)
+            ),
+            "the overlay against its size": curves.table(curves.rows(figures)),
+            "a large ring": ring.table(figures),
+            "the overlays compared": curves.comparison(figures),
+            "what it took": took(self.meta()["seconds"]),
+        }
         return {f"simulated: {title}": table for title, table in found.items() if table.rows}
 
 

@@ -22,7 +22,7 @@ from scale_tests.cluster.kwok.phases import Mark, mark, phase, sampling, writes_
 from scale_tests.cluster.kwok.stand_in import stand_in
 from scale_tests.cluster.wait import StallClock
 from scale_tests.host.units import MIB
-from scale_tests.measure.spread import Cell
+from scale_tests.measure.spread import Cell, read
 
 CHANGES = 1000
 """Changes of pods in a storm."""
@@ -58,7 +58,7 @@ class Scenario:
 
 def scenario_of(cell: Cell) -> Scenario:
     """The scenario that was measured."""
-    return Scenario(**{key: cell[key] for key in Scenario.__dataclass_fields__})
+    return read(Scenario, cell)
 
 
 def peak_mib(cell: Cell) -> float:

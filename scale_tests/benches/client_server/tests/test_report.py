@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from scale_tests.benches.client_server import figures, report
-from scale_tests.benches.client_server.cli import BENCH, circumstances, plan
+from scale_tests.benches.client_server.cli import BENCH, plan, save
 from scale_tests.benches.client_server.experiment import NO_BOUNDS, Run
 from scale_tests.measure import document
 from scale_tests.measure.bench import Cell, Session
@@ -61,7 +61,7 @@ def written(cells: Sequence[Cell], directory: Path) -> str:
     """The page of such runs, out of the three that were planned."""
     runs = [figures.run_of(c) for c in (FLAT, cell([1], servers=4), COLLAPSED)]
     session = Session(bench=BENCH, options=Namespace(out=directory), quick=True)
-    session.save(cells, **circumstances(cells, runs))
+    save(session, cells, runs)
     return (directory / "README.md").read_text()
 
 
