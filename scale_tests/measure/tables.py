@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from rich import table as rich
 
@@ -26,6 +26,31 @@ def tabulated(
         rows=[[text(row) for _, text in pairs] for row in rows],
         caption=caption,
     )
+
+
+def forms(
+    data: Mapping[str, str | Sequence[str]], missing: str | None = None
+) -> dict[str, Callable[[Mapping[str, Any]], str]]:
+    """Columns from data: by their heads, formats of a row's members such as `{nodes:,}`.
+
+    A row that lacks a member has `missing` instead, or the second text of a format that is a pair.
+    Raises KeyError where neither is given.
+    """
+
+    def column(form: str | Sequence[str]) -> Callable[[Mapping[str, Any]], str]:
+        text, instead = (form, missing) if isinstance(form, str) else form
+
+        def of(row: Mapping[str, Any]) -> str:
+            try:
+                return text.format_map(row)
+            except KeyError:
+                if instead is None:
+                    raise
+                return instead
+
+        return of
+
+    return {head: column(form) for head, form in data.items()}
 
 
 def transposed(

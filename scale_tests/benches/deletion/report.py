@@ -11,6 +11,7 @@ from scale_tests.host.documents import data_of
 from scale_tests.measure.checks import Check, at_most
 from scale_tests.measure.page import Table
 from scale_tests.measure.spread import Cell
+from scale_tests.measure.tables import forms, tabulated
 
 SHARE_OF_FORMATION = 0.2
 LARGEST_SECONDS = 60.0
@@ -56,11 +57,8 @@ def checks(cells: Sequence[Cell]) -> list[Check]:
 
 def tables(cells: Sequence[Cell]) -> dict[str, Table]:
     """A row for each cell."""
-    columns: dict[str, str] = _DATA["columns"]
-    rows = [
-        [column.format(share=share(cell), **cell) for column in columns.values()] for cell in cells
-    ]
-    return {"Cells": Table(head=[*columns], rows=rows)}
+    rows = [{**cell, "share": share(cell)} for cell in cells]
+    return {"Cells": tabulated(forms(_DATA["columns"]), rows)}
 
 
 def text(_meta: Mapping[str, Any], _cells: Sequence[Cell]) -> list[str]:

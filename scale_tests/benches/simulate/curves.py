@@ -12,7 +12,7 @@ from scale_tests.host.documents import data_of
 from scale_tests.measure.checks import Check, at_least, equal
 from scale_tests.measure.figure import Cell, grouped
 from scale_tests.measure.page import Table
-from scale_tests.measure.tables import transposed
+from scale_tests.measure.tables import forms, tabulated, transposed
 
 EXPERIMENT, COMPARED = "scale_curves", "overlays"
 
@@ -50,24 +50,16 @@ def checks(measured: Sequence[Row]) -> list[Check]:
 
 def table(measured: Sequence[Row]) -> Table:
     """A column for each size, a line for each figure."""
-    forms = {name: form.format_map for name, form in FIGURES.items()}
-    return transposed(forms, {f"{row['nodes']:,} nodes": row for row in measured})
+    return transposed(forms(FIGURES), {f"{row['nodes']:,} nodes": row for row in measured})
 
 
 def comparison(figures: Iterable[Cell]) -> Table:
     """A line for each overlay and size."""
-    found = grouped(figures, COMPARED).items()
-    shown = _DATA["compared"]
-    return Table(
-        head=["overlay", "nodes", *shown],
-        rows=[
-            [
-                NAMES[overlay],
-                f"{nodes:,}",
-                *(format(v[key], form) if key in v else "never" for key, form in shown.values()),
-            ]
-            for (overlay, nodes), v in sorted(
-                found, key=lambda item: (item[0][1], list(NAMES).index(item[0][0]))
-            )
-        ],
+    found = sorted(
+        grouped(figures, COMPARED).items(),
+        key=lambda item: (item[0][1], list(NAMES).index(item[0][0])),
     )
+    rows = [
+        {"overlay": NAMES[overlay], "nodes": nodes, **values} for (overlay, nodes), values in found
+    ]
+    return tabulated(forms(_DATA["compared"], missing="never"), rows)

@@ -8,7 +8,7 @@ from scale_tests.host.documents import data_of
 from scale_tests.measure.checks import Check, equal
 from scale_tests.measure.figure import Cell, grouped
 from scale_tests.measure.page import Table
-from scale_tests.measure.tables import transposed
+from scale_tests.measure.tables import forms, transposed
 
 EXPERIMENT = "ring_scale"
 
@@ -33,5 +33,5 @@ def checks(figures: Sequence[Cell]) -> list[Check]:
 def table(figures: Sequence[Cell]) -> Table:
     """A column for each size, a line for each figure."""
     measured = sorted(grouped(figures, EXPERIMENT).items())
-    forms = {name: form.format_map for name, form in FIGURES.items()}
-    return transposed(forms, {f"{nodes:,} nodes": row for (_, nodes), row in measured})
+    rows = {f"{nodes:,} nodes": row for (_, nodes), row in measured}
+    return transposed(forms(FIGURES), rows)
