@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 
 from scale_tests.benches.churn import timeline
 from scale_tests.benches.churn.faults import FaultError, Faults
-from scale_tests.benches.churn.report import Recording
+from scale_tests.benches.churn.report import Report
 from scale_tests.benches.churn.scenario import Runner, Scenario
 from scale_tests.cluster import environment as environments
 from scale_tests.cluster import operator
@@ -80,7 +80,7 @@ def _run(session: Session) -> int:
             explain(session.console, cluster, NAMESPACE, NAME, MUST_GATHER)
     if not sampler.samples:
         return 1
-    recording = Recording(
+    recording = Report(
         scenario=scenario,
         phases=runner.phases,
         samples=sampler.samples,

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from scale_tests.benches.churn import pictures, result
-from scale_tests.benches.churn.result import Outcome
-from scale_tests.benches.churn.scenario import Scenario
-from scale_tests.benches.churn.timeline import Phase, Sample, phase_at, sent
+from scale_tests.benches.churn.result import Outcome, Recording
+from scale_tests.benches.churn.timeline import phase_at, sent
 from scale_tests.host.documents import data_of
 from scale_tests.host.units import MIB, seconds
 from scale_tests.measure import drawing
 from scale_tests.measure.checks import Check
 from scale_tests.measure.page import Picture, Table
-from scale_tests.measure.tables import tabulated
+from scale_tests.measure.tables import forms, tabulated
 
 COLUMNS: dict[str, Callable[[Outcome], str]] = {
     "fault": lambda o: o.name,
@@ -33,24 +32,11 @@ COLUMNS: dict[str, Callable[[Outcome], str]] = {
 }
 """The table's columns; times are counted from the end of the fault, but for `reported`."""
 
-_TEXT: Mapping[str, str] = data_of(__file__)
+_TEXT = data_of(__file__)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Recording:
-    """A recording, ended or not, with at least one sample; the report of its benchmark."""
-
-    scenario: Scenario
-    phases: Sequence[Phase]
-    samples: Sequence[Sample]
-    last: Sample | None
-    """The sample that ended the count."""
-    versions: dict[str, str]
-
-    @property
-    def outcomes(self) -> list[Outcome]:
-        """The figures of each phase."""
-        return [result.outcome(phase, self.samples) for phase in self.phases]
+class Report(Recording):
+    """The report of its benchmark."""
 
     @property
     def accounts(self) -> list[dict[str, Any]]:
@@ -71,23 +57,13 @@ class Recording:
 
     def tables(self, _cells: Sequence[Any]) -> dict[str, Table]:
         """Faults and accounts, a row each."""
-        keys = ("due", "least", "largest", "lost", "made")
         return {
             "Faults": tabulated(COLUMNS, self.outcomes, _TEXT["faults"]),
-            "Counts": Table(
-                caption=_TEXT["accounts"],
-                head=("after", "due", "least value", "largest value", "lost", "increments"),
-                rows=[
-                    (each["name"], *(f"{each[key]:,}" for key in keys)) for each in self.accounts
-                ],
-            ),
+            "Counts": tabulated(forms(_TEXT["counts"]), self.accounts, _TEXT["accounts"]),
         }
 
     def draw(self, _cells: Sequence[Any], directory: Path) -> list[Picture]:
         """Draws every picture."""
-        material = pictures.Material(
-            phases=self.phases, samples=self.samples, outcomes=self.outcomes
-        )
         kubernetes, otp, source = (
             self.versions.get(part, "-") for part in ("kubernetes", "otp", "source")
         )
@@ -95,7 +71,7 @@ class Recording:
             f"{self.scenario.nodes} pods, HyParView, {self.scenario.synchronization} · "
             f"Kubernetes {kubernetes}, OTP {otp}, partisan {source}"
         )
-        return drawing.draw(pictures.PICTURES, material, directory, note=note)
+        return drawing.draw(pictures.PICTURES, self, directory, note=note)
 
     def text(self, _meta: Mapping[str, Any], _cells: Sequence[Any]) -> list[str]:
         """Paragraphs for the page of a run."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from scale_tests.benches.churn.scenario import Scenario
 from scale_tests.benches.churn.timeline import Phase, Sample, sent, within
 from scale_tests.measure.checks import Check, equal
 
@@ -66,6 +67,23 @@ def outcome(phase: Phase, samples: Sequence[Sample]) -> Outcome:
         bytes_per_second_and_node=round(frames / nodes, 1),
         payload_per_second_and_node=round(payload / nodes, 1),
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recording:
+    """A recording, ended or not, with at least one sample."""
+
+    scenario: Scenario
+    phases: Sequence[Phase]
+    samples: Sequence[Sample]
+    last: Sample | None
+    """The sample that ended the count."""
+    versions: dict[str, str]
+
+    @property
+    def outcomes(self) -> list[Outcome]:
+        """The figures of each phase."""
+        return [outcome(phase, self.samples) for phase in self.phases]
 
 
 def accounts(

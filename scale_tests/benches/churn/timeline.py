@@ -6,14 +6,14 @@ Times are in seconds since the sampler was made.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import urllib3
 
 from scale_tests.cluster import views
 from scale_tests.cluster.nodes import NodeStatus, components, read_nodes, read_nodes_at
-from scale_tests.cluster.observation import Observation, slopes, totals
+from scale_tests.cluster.observation import Observation, totals
 from scale_tests.cluster.partisan import read_addresses
 from scale_tests.cluster.subject import Subject
 
@@ -160,8 +160,3 @@ def sent(samples: Sequence[Sample]) -> list[tuple[float, Counter[str]]]:
             "payload": node.sync_payload_bytes,
         },
     )
-
-
-def rates(samples: Sequence[Sample], *, window: float = 5.0) -> Iterator[tuple[float, float]]:
-    """Frames per second, in bytes, against time, over a window in seconds that smooths them."""
-    return slopes([(seconds, total["frames"]) for seconds, total in sent(samples)], window)

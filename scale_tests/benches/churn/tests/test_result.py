@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from scale_tests.benches.churn.cli import BENCH
-from scale_tests.benches.churn.report import Recording
+from scale_tests.benches.churn.report import Report
 from scale_tests.benches.churn.result import Outcome, accounts, checks, exact, outcome
 from scale_tests.benches.churn.scenario import Scenario
 from scale_tests.benches.churn.tests.recordings import INCARNATIONS, NAMES, kill, node, ring, sample
@@ -113,7 +113,7 @@ def test_a_recovery_that_never_came_has_no_counts() -> None:
 def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The directory of a recording that did not come to its end."""
     phase, samples = recording()
-    found = Recording(
+    found = Report(
         scenario=Scenario(nodes=4, kills=(0.25,)),
         phases=[phase],
         samples=samples,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scale_tests.benches.churn.tests.recordings import INCARNATIONS, NAMES, kill, node, ring, sample
-from scale_tests.benches.churn.timeline import Phase, rates, sent
+from scale_tests.benches.churn.timeline import Phase, sent
 
 
 def test_survivors_are_those_that_live_as_they_did_and_were_not_killed() -> None:
@@ -59,8 +59,3 @@ def test_traffic_of_a_killed_node_stays_counted() -> None:
         (300, 30),
         (350, 35),
     ]
-
-
-def test_rates_are_slopes() -> None:
-    samples = [sample(t, [node("churn-0", [], sent=100 * t)]) for t in range(4)]
-    assert [rate for _, rate in rates(samples)] == [100, 100, 100]
