@@ -7,7 +7,7 @@ Scale", PPDP 2017: every node counts 180 times, every 10 s, and propagates every
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import log2
 
 from scale_tests.host.documents import data_of
@@ -15,7 +15,7 @@ from scale_tests.host.units import GIB
 from scale_tests.measure.checks import Check, below
 from scale_tests.measure.figure import Cell, grouped
 from scale_tests.measure.page import Table
-from scale_tests.measure.tables import Column, tabulated
+from scale_tests.measure.tables import forms, tabulated
 
 EXPERIMENT = "synchronization"
 INCREMENTS = 180
@@ -108,20 +108,9 @@ def checks(measured: Sequence[Row]) -> list[Check]:
     ]
 
 
-COLUMNS: tuple[Column[Row], ...] = (
-    ("mode", lambda row: row.mode),
-    ("nodes", lambda row: f"{row.nodes:,}"),
-    ("simulated increments", lambda row: f"{row.increments}"),
-    ("payload", lambda row: f"{row.payload:.4g}"),
-    ("published", lambda row: "" if row.published is None else f"{row.published:g}"),
-    ("control", lambda row: f"{row.control:.2g}"),
-    ("frames", lambda row: f"{row.frames:.4g}"),
-    ("least", lambda row: f"{least(row.nodes):.2g}"),
-    ("seconds behind", lambda row: f"{row.seconds_behind:.1f}"),
-    ("seconds to converge", lambda row: f"{row.seconds_to_converge:.1f}"),
-)
-
-
 def table(measured: Sequence[Row]) -> Table:
     """The rows in words."""
-    return tabulated(COLUMNS, measured)
+    rows = [
+        {**asdict(row), "published": row.published, "least": least(row.nodes)} for row in measured
+    ]
+    return tabulated(forms(_DATA["columns"], missing=""), rows)

@@ -33,8 +33,8 @@ def forms(
 ) -> dict[str, Callable[[Mapping[str, Any]], str]]:
     """Columns from data: by their heads, formats of a row's members such as `{nodes:,}`.
 
-    A row that lacks a member has `missing` instead, or the second text of a format that is a pair.
-    Raises KeyError where neither is given.
+    A row that lacks a member, or has None, has `missing` instead, or the second text of a format
+    that is a pair. Raises KeyError where neither is given.
     """
 
     def column(form: str | Sequence[str]) -> Callable[[Mapping[str, Any]], str]:
@@ -42,7 +42,7 @@ def forms(
 
         def of(row: Mapping[str, Any]) -> str:
             try:
-                return text.format_map(row)
+                return text.format_map({k: v for k, v in row.items() if v is not None})
             except KeyError:
                 if instead is None:
                     raise

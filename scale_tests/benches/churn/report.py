@@ -2,35 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from scale_tests.benches.churn import pictures, result
-from scale_tests.benches.churn.result import Outcome, Recording
+from scale_tests.benches.churn.result import Recording
 from scale_tests.benches.churn.timeline import phase_at, sent
 from scale_tests.host.documents import data_of
-from scale_tests.host.units import MIB, seconds
+from scale_tests.host.units import MIB
 from scale_tests.measure import drawing
 from scale_tests.measure.checks import Check
 from scale_tests.measure.page import Picture, Table
 from scale_tests.measure.tables import forms, tabulated
-
-COLUMNS: dict[str, Callable[[Outcome], str]] = {
-    "fault": lambda o: o.name,
-    "killed": lambda o: str(o.killed),
-    "least reach, %": lambda o: f"{o.least_reach_percent:g}",
-    "survivors connected, s": lambda o: seconds(o.survivors_connected, never="never"),
-    "one component, s": lambda o: seconds(o.one_component, never="never"),
-    "accounted, s": lambda o: seconds(o.accounted, never="never"),
-    "reported, s": lambda o: seconds(o.told, never=""),
-    "increments": lambda o: f"{o.increments:,}",
-    "lost": lambda o: f"{o.lost:,}",
-    "B/s per node": lambda o: f"{o.bytes_per_second_and_node:,.0f}",
-    "payload": lambda o: f"{o.payload_per_second_and_node:,.0f}",
-}
-"""The table's columns; times are counted from the end of the fault, but for `reported`."""
 
 _TEXT = data_of(__file__)
 
@@ -57,8 +42,9 @@ class Report(Recording):
 
     def tables(self, _cells: Sequence[Any]) -> dict[str, Table]:
         """Faults and accounts, a row each."""
+        outcomes = [{**asdict(each), "reported": each.told} for each in self.outcomes]
         return {
-            "Faults": tabulated(COLUMNS, self.outcomes, _TEXT["faults"]),
+            "Faults": tabulated(forms(_TEXT["outcomes"]), outcomes, _TEXT["faults"]),
             "Counts": tabulated(forms(_TEXT["counts"]), self.accounts, _TEXT["accounts"]),
         }
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from scale_tests.benches.experiments import published, simulated
 from scale_tests.benches.experiments.experiment import Experiment
@@ -10,71 +11,34 @@ from scale_tests.benches.experiments.provenance import speed
 from scale_tests.benches.experiments.simulated import Simulated
 from scale_tests.cluster.kube import Json
 from scale_tests.host.documents import data_of
-from scale_tests.host.units import GIB, MIB, seconds
+from scale_tests.host.units import GIB, MIB
 from scale_tests.measure import synchronization
-from scale_tests.measure.cells import Rest, Result
+from scale_tests.measure.cells import Result
 from scale_tests.measure.page import Table
-from scale_tests.measure.tables import Column, tabulated
+from scale_tests.measure.tables import forms, tabulated
 
 Cell = Result | Simulated
 
-_CAPTIONS = data_of(__file__)
+_TEXT = data_of(__file__)
 NOT_YET = "the run has not reached it: the same command continues"
 
 
-def _known(value: float | None, form: str, times: float = 1) -> str:
-    return "-" if value is None else format(times * value, form)
-
-
-def _at_rest(of: Callable[[Rest], float], form: str) -> Callable[[Result], str]:
-    return lambda cell: format(of(cell.at_rest), form) if cell.at_rest else "-"
-
-
-KEY: tuple[Column[Cell], ...] = (
-    ("overlay", lambda cell: cell.overlay),
-    ("synchronization", lambda cell: cell.synchronization),
-    ("nodes", lambda cell: f"{cell.nodes:,}"),
-    ("trial", lambda cell: cell.label if isinstance(cell, Simulated) else str(cell.trial)),
-)
-
-TIMES: tuple[Column[Result], ...] = (
-    *KEY,
-    ("ready", lambda cell: seconds(cell.seconds_to_ready)),
-    ("joined", lambda cell: seconds(cell.seconds_to_joined)),
-    ("running", lambda cell: seconds(cell.seconds_running)),
-    ("converging", lambda cell: seconds(cell.seconds_to_converge)),
-    ("converging, intervals", lambda cell: seconds(cell.intervals_to_converge)),
-    ("running / counting", lambda cell: _known(cell.slowdown, ".2f")),
-    ("overcounting, %", lambda cell: f"{cell.overcounting_percent:.2f}"),
-    ("deleting", lambda cell: seconds(cell.seconds_to_delete)),
-    ("whole cell", lambda cell: seconds(cell.seconds_in_all)),
-)
-
-RESOURCES: tuple[Column[Result], ...] = (
-    *KEY,
-    ("memory per node, MiB", lambda cell: f"{cell.memory_bytes_per_node / MIB:.1f}"),
-    ("which", lambda cell: cell.memory_kind),
-    ("CPU per node, s", lambda cell: f"{cell.cpu_seconds_per_node:.2f}"),
-    ("mean degree", lambda cell: f"{cell.mean_degree:.2f}"),
-    (
-        "control plane, MiB",
-        lambda cell: f"{sum(part.memory_bytes for part in cell.control_plane) / MIB:.0f}",
-    ),
-    (
-        "control plane, CPU s",
-        lambda cell: f"{sum(part.cpu_seconds for part in cell.control_plane):.1f}",
-    ),
-    ("machine busy before, %", lambda cell: _known(cell.busy_before, ".0f", 100)),
-    ("restarts", lambda cell: str(cell.restarts)),
-)
-
-REST: tuple[Column[Result], ...] = (
-    *KEY,
-    ("processors busy, %", _at_rest(lambda rest: 100 * rest.busy, ".0f")),
-    ("memory in use, GiB", _at_rest(lambda rest: rest.memory_bytes / GIB, ".1f")),
-    ("swapped out, GiB", _at_rest(lambda rest: rest.swapped_bytes / GIB, ".1f")),
-    ("watched for, s", _at_rest(lambda rest: rest.seconds, ".0f")),
-)
+def _row(cell: Result) -> dict[str, Any]:
+    """The figures of a cell in the units of its tables; those that are not known are missing."""
+    rest = cell.at_rest
+    return {
+        **vars(cell),
+        "slowdown": cell.slowdown,
+        "intervals_to_converge": cell.intervals_to_converge,
+        "memory_mib_per_node": cell.memory_bytes_per_node / MIB,
+        "control_plane_mib": sum(part.memory_bytes for part in cell.control_plane) / MIB,
+        "control_plane_cpu_seconds": sum(part.cpu_seconds for part in cell.control_plane),
+        "busy_before_percent": None if cell.busy_before is None else 100 * cell.busy_before,
+        "rest_busy_percent": rest and 100 * rest.busy,
+        "rest_memory_gib": rest and rest.memory_bytes / GIB,
+        "rest_swapped_gib": rest and rest.swapped_bytes / GIB,
+        "rest_seconds": rest and rest.seconds,
+    }
 
 
 def less(cells: Iterable[Cell]) -> str:
@@ -89,45 +53,42 @@ def transmission(
 ) -> Table:
     """Bytes sent, counted three ways; with the published and simulated ones, and the least."""
     comparable = published.is_repeated_by(experiment.ad_counter)
-    shown: list[Cell] = [*_sorted(experiment, results), *rows]
+    cells: list[Cell] = [*_sorted(experiment, results), *rows]
 
-    def theirs(cell: Cell) -> float | None:
-        by_nodes = published.transmission(cell.overlay, cell.synchronization)
-        return by_nodes.get(cell.nodes) if comparable else None
+    def row(cell: Cell) -> dict[str, Any]:
+        payload = cell.bytes_payload / GIB
+        theirs = published.transmission(cell.overlay, cell.synchronization).get(cell.nodes)
+        return {
+            **vars(cell),
+            "trial": cell.label if isinstance(cell, Simulated) else cell.trial,
+            "payload": payload,
+            "published": theirs if comparable else None,
+            "gain": theirs / payload if comparable and theirs and payload else None,
+            "least": synchronization.least(cell.nodes) if comparable else None,
+            "frames": cell.bytes_frames / GIB,
+            "tcp": None if cell.bytes_tcp is None else cell.bytes_tcp / GIB,
+            "payload_mib_per_node": cell.bytes_payload / cell.nodes / MIB,
+            "converged": "yes" if cell.converged else "NO",
+        }
 
-    def gain(cell: Cell) -> str:
-        payload, value = cell.bytes_payload / GIB, theirs(cell)
-        return f"{value / payload:.1f}" if value and payload else ""
-
-    columns: tuple[Column[Cell], ...] = (
-        *KEY,
-        ("payload", lambda cell: f"{cell.bytes_payload / GIB:.4g}"),
-        ("published", lambda cell: f"{value:g}" if (value := theirs(cell)) else ""),
-        ("published / ours", gain),
-        ("least", lambda cell: f"{synchronization.least(cell.nodes):.2g}" if comparable else ""),
-        ("frames", lambda cell: f"{cell.bytes_frames / GIB:.4g}"),
-        ("TCP", lambda cell: _known(cell.bytes_tcp, ".4g", 1 / GIB)),
-        ("payload per node, MiB", lambda cell: f"{cell.bytes_payload / cell.nodes / MIB:.3g}"),
-        ("converged", lambda cell: "yes" if cell.converged else "NO"),
-    )
-    rest = f"{less(shown)}{speed(results)}{simulated.note(rows)}"
-    caption = _CAPTIONS["transmission"].format(rest=rest)
-    return tabulated(columns, shown, caption)
+    rest = f"{less(cells)}{speed(results)}{simulated.note(rows)}"
+    return _table("transmission", [row(cell) for cell in cells], rest)
 
 
 def others(experiment: Experiment, results: Sequence[Result]) -> list[Table]:
     """Times and resources of the cells; the machine at rest, where it was watched."""
-    shown = _sorted(experiment, results)
-    watched = [cell for cell in shown if cell.at_rest is not None]
+    shown = [_row(cell) for cell in _sorted(experiment, results)]
+    watched = [row for row in shown if row["at_rest"]]
     return [
-        tabulated(columns, rows, _CAPTIONS[caption].format(rest=speed(results)))
-        for caption, columns, rows in (
-            ("times", TIMES, shown),
-            ("resources", RESOURCES, shown),
-            ("rest", REST, watched),
-        )
+        _table(name, rows, speed(results))
+        for name, rows in (("times", shown), ("resources", shown), ("rest", watched))
         if rows
     ]
+
+
+def _table(name: str, rows: Sequence[Mapping[str, Any]], rest: str) -> Table:
+    columns = forms({**_TEXT["key"], **_TEXT["columns"][name]}, missing="-")
+    return tabulated(columns, rows, _TEXT[name].format(rest=rest))
 
 
 def _sorted(experiment: Experiment, results: Sequence[Result]) -> list[Result]:
