@@ -17,12 +17,14 @@ from scale_tests.benches.demo.sample import Sample
 from scale_tests.cluster.environment import Environment
 from scale_tests.cluster.kube import Cluster, Json
 from scale_tests.host.commands import relative
+from scale_tests.host.documents import data_of
 from scale_tests.host.units import size
 from scale_tests.measure import drawing, versions
 from scale_tests.measure.bench import Session
 from scale_tests.measure.checks import Check
 from scale_tests.measure.document import RESULTS
 from scale_tests.measure.page import Picture, Table
+from scale_tests.measure.tables import forms
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,26 +101,14 @@ def subtitle(manifest: Json, found: dict[str, str]) -> str:
 
 def figures(result: Mapping[str, Any]) -> Table:
     """The result as a table."""
-
-    def after(milestone: str) -> str:
-        elapsed = result["seconds"][f"apply_to_{milestone}"]
-        return "not reached" if elapsed is None else f"{elapsed:.1f} s"
-
-    rows = [
-        ("nodes ready", f"{result['ready']} of {result['nodes']}"),
-        ("nodes joined", f"{result['joined']} of {result['nodes']}"),
-        ("components of the overlay", str(result["components"])),
-        ("every replica converged", "yes" if result["converged"] else "no"),
-        ("impressions", f"{result['value']} (threshold {result['threshold']})"),
-        ("increments made by the nodes", str(result["increments_sum"])),
-        ("increments lost with killed nodes", str(result["lost_increments"])),
-        ("overcounting", f"{result['overcounting_percent']:.2f} %"),
-        ("apply to ready", after("ready")),
-        ("apply to joined", after("joined")),
-        ("apply to converged", after("converged")),
-        ("CRDT payload sent", size(result["sync_payload_bytes"])),
-        ("memory of the Erlang VM per node", size(result["memory_bytes_per_node"])),
-    ]
+    shown = {
+        **result,
+        **result["seconds"],
+        "every_converged": "yes" if result["converged"] else "no",
+        "payload": size(result["sync_payload_bytes"]),
+        "memory": size(result["memory_bytes_per_node"]),
+    }
+    rows = [(title, text(shown)) for title, text in forms(data_of(__file__)).items()]
     counts = "{messages:,} messages, {size}, {dropped:,} dropped"
     for name, sent in result["channels"].items():
         rows.append((f"channel {name}", counts.format(size=size(sent["bytes"]), **sent)))

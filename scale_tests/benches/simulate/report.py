@@ -16,7 +16,7 @@ from scale_tests.measure import synchronization
 from scale_tests.measure.checks import Check
 from scale_tests.measure.figure import Cell
 from scale_tests.measure.page import Table
-from scale_tests.measure.tables import tabulated
+from scale_tests.measure.tables import forms, tabulated
 
 HOLDS = {">=": operator.ge, "<": operator.lt, ">": operator.gt, "=": operator.eq}
 
@@ -116,14 +116,7 @@ def checks(figures: Sequence[Cell], times: Sequence[Mapping[str, Any]]) -> list[
 
 def took(times: Sequence[Mapping[str, Any]]) -> Table:
     """The processor time of each experiment."""
-    return tabulated(
-        (
-            ("experiment", lambda each: each["experiment"]),
-            ("nodes", lambda each: f"{each['nodes']:,}"),
-            ("CPU seconds", lambda each: f"{each['cpu_seconds']:,.0f}"),
-        ),
-        times,
-    )
+    return tabulated(forms(_DATA["took"]), times)
 
 
 def _compared(figures: Sequence[Cell]) -> Table:
