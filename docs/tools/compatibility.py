@@ -92,7 +92,7 @@ def around() -> list[Sequence[str]]:
 
 def older() -> list[Sequence[str]]:
     """The parts of this checkout with those of the one before."""
-    revision, otp = _text(UPGRADE, r'^FROM = "(\w+)"'), _text(UPGRADE, r'== \{"(\d+)"\}')
+    revision, otp = _text(UPGRADE, r'^FROM = "(\w+)"'), _text(UPGRADE, r'== \["(\d+)"\]')
     return [
         (
             f"chart {version()}",
