@@ -183,6 +183,13 @@ def _windows(cells: Sequence[Cell]) -> list[str]:
         disterl = select(own, "disterl")
         if at["service"] == "echo" and at["rtt_ms"] > 1 and at["actors"] == MOST and disterl:
             rate = statistics.median(float(cell["ops_per_s"]) for cell in disterl)
+            if timeouts := sum(cell["timeouts"] for cell in disterl):
+                found.append(
+                    f"{_where(at)}: {timeouts:,} requests of Distributed Erlang timed out. The "
+                    f"{rate:.1f} echoes a second that it completes are more than its links carry: "
+                    "a third of all requests stay on their node, and may follow a timeout at once."
+                )
+                continue
             found.append(
                 f"{_where(at)}: Distributed Erlang carries {rate:.1f} echoes a second, of which "
                 f"two thirds cross the network, there and back, over six directed links: "
