@@ -51,3 +51,60 @@ async def test_a_reconcile_that_does_not_end_is_stuck(
     await asked.wait()
     assert supervisor.stuck() == ["default/ads"]
     await supervisor.stop()
+
+
+@pytest.mark.parametrize("steps", range(5))
+async def test_a_loop_that_is_woken_and_cancelled_at_once_ends(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch, steps: int
+) -> None:
+    monkeypatch.setattr(pace, "LEAST_PAUSE", 0.0)
+    supervisor = Supervisor(rig.tools)
+    supervisor.wake("default", "ads")
+    entry = supervisor._entries["default", "ads"]
+    await until(lambda: entry.loop.busy_since is None and "status" in rig.api.objects[CLUSTER])
+    await asyncio.sleep(0.1)  # longer than the least pause
+    supervisor.wake("default", "ads")
+    for _ in range(steps):
+        await asyncio.sleep(0)
+    async with asyncio.timeout(5):
+        await supervisor.stop()
+    assert entry.task.cancelled()
+
+
+async def test_a_cluster_that_is_recreated_while_its_loop_ends_is_reconciled(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pace, "LEAST_PAUSE", 0.0)
+    manifest, kube = rig.api.objects.pop(CLUSTER), rig.tools.kube
+    get, absences = kube.get, 0
+    supervisor = Supervisor(rig.tools)
+
+    async def recreated(kind: str, namespace: str, name: str) -> object:
+        nonlocal absences
+        found = await get(kind, namespace, name)
+        if kind == "PartisanCluster" and found is None:
+            # Its answer is on the way while the watch reports the next one.
+            absences += 1
+            rig.api.objects[CLUSTER] = manifest
+            supervisor.wake("default", "ads", complete=True)
+        return found
+
+    kube.get = recreated  # type: ignore[method-assign,assignment]
+    supervisor.wake("default", "ads")
+    await until(lambda: "status" in rig.api.objects.get(CLUSTER, {}))
+    assert absences == 1
+    await supervisor.stop()
+
+
+async def test_a_wake_up_after_the_end_of_a_loop_starts_another(rig: Rig) -> None:
+    manifest = rig.api.objects.pop(CLUSTER)
+    supervisor = Supervisor(rig.tools)
+    supervisor.wake("default", "ads")
+    entry = supervisor._entries["default", "ads"]
+    # Before the callbacks of the task.
+    await until(entry.task.done)
+    supervisor._entries["default", "ads"] = entry
+    rig.api.objects[CLUSTER] = manifest
+    supervisor.wake("default", "ads")
+    await until(lambda: "status" in rig.api.objects[CLUSTER])
+    await supervisor.stop()

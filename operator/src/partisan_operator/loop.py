@@ -73,7 +73,9 @@ class ClusterLoop:
                 stopwatch = Stopwatch(self._attempt())
                 pause = await stopwatch
             if pause is None:
-                return
+                if not self._wakeups.pending:
+                    return
+                pause = 0.0  # another cluster of its name may exist by now
             settled = pause >= self._tools.settings.idle_period
             least = least_pause(stopwatch.seconds, nodes=self._reconciler.nodes, settled=settled)
             await asyncio.sleep(least)

@@ -36,7 +36,7 @@ class Supervisor:
         """
         key = (namespace, name)
         entry = self._entries.get(key)
-        if entry is not None:
+        if entry is not None and not entry.task.done():
             entry.loop.wake(complete=complete)
             return
         loop = ClusterLoop(namespace, name, self._tools)

@@ -86,8 +86,10 @@ class Watches:
         kopf_run = KopfRun(self._namespaces, report, end)
         try:
             while not ended.is_set() and not await self._outdated(kopf_run):
+                # Not wait_for: in Python 3.11 it drops a cancellation that comes just after the end.
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(ended.wait(), self._period)
+                    async with asyncio.timeout(self._period):
+                        await ended.wait()
         finally:
             self._watched = None
             await asyncio.to_thread(kopf_run.stop)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 
 
 class Wakeups:
@@ -17,6 +18,11 @@ class Wakeups:
         self._children_changed |= complete
         self._woken.set()
 
+    @property
+    def pending(self) -> bool:
+        """Whether anything arrived since the last `take`."""
+        return self._woken.is_set()
+
     def take(self) -> tuple[bool, bool]:
         """Return whether anything arrived, and whether children of any kind may have changed."""
         taken = self._woken.is_set(), self._children_changed
@@ -26,7 +32,7 @@ class Wakeups:
 
     async def pause(self, seconds: float) -> None:
         """Sleep until woken, at most that many seconds."""
-        try:
-            await asyncio.wait_for(self._woken.wait(), max(0.0, seconds))
-        except TimeoutError:
-            return  # the next reconcile is due
+        # Not wait_for: in Python 3.11 it drops a cancellation that comes just after the wake-up.
+        with suppress(TimeoutError):  # the next reconcile is due
+            async with asyncio.timeout(max(0.0, seconds)):
+                await self._woken.wait()
