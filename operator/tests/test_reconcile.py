@@ -178,6 +178,23 @@ def test_an_empty_shard_stays_for_the_claims_that_would_go_with_it(
     assert ("Service", "ads-s1") not in world.objects
 
 
+@pytest.mark.parametrize("label", [None, "", "x", "0", "7"])
+def test_a_shard_is_known_by_its_name_and_its_labels_are_repaired(label: str | None) -> None:
+    world = World()
+    settle(cluster({"replicas": 300}), world)
+    metadata = world.objects["StatefulSet", "ads-s1"]["metadata"]
+    if label is None:
+        del metadata["labels"]
+    else:
+        metadata["labels"] = {**metadata["labels"], "partisan.dev/shard": label}
+    assert plan(cluster({"replicas": 300}), world).changes == ("StatefulSet ads-s1",)
+    shrunk = {
+        child.name: child.manifest["spec"]["replicas"]
+        for child in plan(cluster({"replicas": 100}), world).stateful_sets
+    }
+    assert shrunk == {"ads": 100, "ads-s1": 0}
+
+
 @pytest.mark.parametrize("kind", ["StatefulSet", "Service", "ConfigMap"])
 def test_an_object_of_another_owner_is_neither_changed_nor_deleted(kind: str) -> None:
     world = World()

@@ -46,6 +46,19 @@ def shard_name(cluster: str, index: int) -> str:
     return cluster if index == 0 else f"{cluster}-s{index}"
 
 
+def shard_index(cluster: str, name: str) -> int | None:
+    """Return the index of the shard of that name; None if it is no name of a shard.
+
+    >>> shard_index("ads", "ads-s1"), shard_index("ads", "ads-sync")
+    (1, None)
+    """
+    if name == cluster:
+        return 0
+    tail = name.removeprefix(f"{cluster}-s")
+    index = int(tail) if tail.isdecimal() else 0
+    return index if index and shard_name(cluster, index) == name else None
+
+
 def shards_of(cluster: str, replicas: int) -> tuple[Shard, ...]:
     """Divide `replicas` ordinals into shards.
 

@@ -88,11 +88,11 @@ class ShardState:
         return not self.settled or self.updated < self.exists
 
     @classmethod
-    def of(cls, manifest: Mapping[str, Any]) -> ShardState:
+    def of(cls, index: int, manifest: Mapping[str, Any]) -> ShardState:
         """Read a shard from the JSON form of its StatefulSet."""
         metadata, status = manifest["metadata"], manifest.get("status") or {}
         return cls(
-            index=int(metadata["labels"].get(naming.SHARD_LABEL, "0")),
+            index=index,
             name=metadata["name"],
             uid=metadata["uid"],
             wanted=manifest["spec"].get("replicas", 0),
@@ -230,11 +230,16 @@ class Observation:
         }
 
     def shards(self, cluster: PartisanCluster) -> tuple[ShardState, ...]:
-        """Return the cluster's own StatefulSets, lowest ordinals first."""
+        """Return the cluster's own StatefulSets, lowest ordinals first.
+
+        By their names: users can change labels, and a change of these is to be repaired.
+        """
         states = (
-            ShardState.of(manifest)
-            for (kind, _), manifest in self.live.items()
-            if kind == "StatefulSet" and owned_by(manifest, cluster.uid)
+            ShardState.of(index, manifest)
+            for (kind, name), manifest in self.live.items()
+            if kind == "StatefulSet"
+            and owned_by(manifest, cluster.uid)
+            and (index := naming.shard_index(cluster.name, name)) is not None
         )
         return tuple(sorted(states, key=lambda shard: shard.index))
 
