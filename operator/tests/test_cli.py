@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,7 +17,7 @@ from fake_kubectl import FakeKubectl, Json
 from partisan_operator import __version__
 from partisan_operator.cli import main as entry
 from partisan_operator.cli import parser
-from partisan_operator.cli.access import Context
+from partisan_operator.cli.access import CommandError, Context
 from partisan_operator.cli.catalogue import COMMANDS, Command
 from partisan_operator.cli.commands import overlay
 from partisan_operator.cli.completion import complete
@@ -62,6 +65,96 @@ def test_kubectl_gets_the_context_and_its_error_is_read(
     assert error.count("\n") == 1
 
 
+def program(directory: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
+    """Put a kubectl on the PATH that is this script."""
+    path = directory / "kubectl"
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{directory}:/bin:/usr/bin")
+
+
+def test_in_a_pod_without_a_kubeconfig_the_namespace_is_the_pod_s(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    program(tmp_path, monkeypatch, "echo 'error: current-context must exist to minify' >&2; exit 1")
+    file = tmp_path / "namespace"
+    monkeypatch.delenv("POD_NAMESPACE", raising=False)
+    monkeypatch.setattr("partisan_operator.cli.kubectl._POD_NAMESPACE", file)
+    with pytest.raises(KubectlError, match="current-context"):
+        Kubectl().namespace()
+    file.write_text("staging")
+    assert Kubectl().namespace() == "staging"
+    monkeypatch.setenv("POD_NAMESPACE", "other")
+    assert Kubectl().namespace() == "other"
+    with pytest.raises(KubectlError, match="current-context"):
+        Kubectl(context="absent").namespace()
+
+
+@pytest.mark.parametrize("words", [["status"], ["pause"], ["describe", "node"], ["logs"]])
+@pytest.mark.parametrize("name", ["", "a/b", "../pods", "a?b", "A", "\udcff"])
+def test_what_is_no_name_is_refused_before_anything_is_asked(words: list[str], name: str) -> None:
+    kubectl = FakeKubectl()
+    arguments = parser.build().parse_args([*words, name])
+    with pytest.raises(CommandError):
+        arguments.run(kubectl.context(), arguments)
+    assert kubectl.commands == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "top ads --interval -1",
+        "top ads --interval nan",
+        "top ads --interval 1e300",
+        "top ads --count -1",
+        "rollout status ads --timeout nan",
+        "processes ads-0 --interval inf",
+    ],
+)
+def test_a_number_out_of_range_is_an_error_of_use(
+    words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        parser.build().parse_args(words.split())
+    assert ended.value.code == 2
+    assert "is not a number" in capsys.readouterr().err
+
+
+def plugin(*words: str, encoding: str, script: str = "") -> subprocess.CompletedProcess[bytes]:
+    """Run the plugin as a process, in a shell that redirects its output."""
+    command = [sys.executable, "-c", _RECORDED, *words]
+    environment = {**os.environ, "PYTHONIOENCODING": encoding, "PYTHONPATH": ":".join(sys.path)}
+    return subprocess.run(
+        ["sh", "-c", script or 'exec "$@"', "sh", *command],
+        env=environment,
+        capture_output=True,
+        check=False,
+    )
+
+
+_RECORDED = """
+import sys
+from fake_kubectl import FakeKubectl
+from partisan_operator.cli import main
+main.Kubectl = lambda **_: FakeKubectl()
+sys.exit(main.main())
+"""
+
+
+def test_a_terminal_of_another_encoding_shows_what_it_can() -> None:
+    done = plugin("graph", "ads", encoding="latin-1")
+    assert done.returncode == 0
+    assert b"ads-0" in done.stdout
+    assert b"?" in done.stdout
+    assert done.stderr == b""
+
+
+def test_output_that_cannot_be_written_is_an_error_of_one_line() -> None:
+    done = plugin("status", "ads", encoding="utf-8", script='exec "$@" > /dev/full')
+    assert (done.returncode, done.stderr.count(b"\n")) == (1, 1)
+    assert b"No space left" in done.stderr
+
+
 def test_options_may_stand_before_the_command_or_after_it() -> None:
     for words in (["-n", "x", "status", "ads"], ["status", "ads", "-n", "x"]):
         arguments = parser.build().parse_args(words)
@@ -103,6 +196,7 @@ def test_every_command_has_help_and_its_examples_can_be_typed(
         ("overlay set ads Nonsense ", [":4"]),
         ("nonsense ", [":4"]),
         ("-n ", [":4"]),
+        ("logs --node ads-3", ["ads-3", ":4"]),
     ],
 )
 def test_completion(line: str, choices: list[str]) -> None:

@@ -91,6 +91,8 @@ def test_a_build_that_fails_loads_nothing(developing: FakeKubectl, chat: Path) -
         run(developing, "dev", "ads", str(chat), "--build", "false", "--beams", "ebin/*.beam")
     with pytest.raises(CommandError, match=r"'true' left no file ebin/\*\.beam: set --beams"):
         run(developing, "dev", "ads", str(chat), "--build", "true", "--beams", "ebin/*.beam")
+    with pytest.raises(CommandError, match=r"'/ebin/\*\.beam' is no pattern of files below"):
+        run(developing, "dev", "ads", str(chat), "--build", "true", "--beams", "/ebin/*.beam")
     assert developing.sent == []
 
 

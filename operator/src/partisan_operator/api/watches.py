@@ -86,7 +86,7 @@ class Watches:
         kopf_run = KopfRun(self._namespaces, report, end)
         try:
             while not ended.is_set() and not await self._outdated(kopf_run):
-                # Not wait_for: in Python 3.11 it drops a cancellation that comes just after the end.
+                # Not wait_for: in Python 3.11 it drops a cancellation just after the end.
                 with suppress(TimeoutError):
                     async with asyncio.timeout(self._period):
                         await ended.wait()

@@ -17,6 +17,7 @@ from partisan_operator.children import naming, node_http
 from partisan_operator.cli.kubectl import Json, Kubectl, KubectlError, core
 from partisan_operator.models import PartisanCluster, clock
 from partisan_operator.models.cluster import GROUP, PLURAL, VERSION
+from partisan_operator.models.names import SUBDOMAIN
 from partisan_operator.observe.observation import Seen
 from partisan_operator.observe.report import NodeReport, OverlayReport
 
@@ -97,11 +98,23 @@ def manifest_of(context: Context, name: str) -> Json:
     Raises `CommandError` when there is none, or no CRD; `KubectlError`.
     """
     try:
-        return context.api.get(clusters_path(context.namespace, name))
+        return context.api.get(clusters_path(context.namespace, checked(name)))
     except KubectlError as error:
         if error.reason != "NotFound":
             raise
     raise CommandError(_absent(context, name))
+
+
+def checked(name: str) -> str:
+    """Return the name of an object, of which a path is made.
+
+    Raises `CommandError` for text that is none, such as an empty variable of a script.
+    """
+    if re.fullmatch(SUBDOMAIN, name) is None:
+        raise CommandError(
+            f"{name!r} is not the name of an object: lower-case letters, digits, dashes and dots"
+        )
+    return name
 
 
 def cluster_of(context: Context, name: str) -> PartisanCluster:
@@ -179,7 +192,7 @@ def pod_of(context: Context, node: str) -> Json:
     Raises `CommandError` when there is none of that name; `KubectlError`.
     """
     try:
-        pod = context.api.get(core(context.namespace, "pods", node))
+        pod = context.api.get(core(context.namespace, "pods", checked(node)))
     except KubectlError as error:
         if error.reason != "NotFound":
             raise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,8 @@ COMMON = (
 )
 """The options of every command: flags, and their help."""
 
+_MOST_SECONDS = 1e6
+
 _Run = Callable[[Context, argparse.Namespace], int]
 
 
@@ -68,6 +71,21 @@ class Command:
     arguments: tuple[Argument, ...] = field(default=())
     needs_cluster: bool = True
     """Whether it needs an API server."""
+
+
+def _seconds(text: str) -> float:
+    """Read a time span of an option. Raises `ArgumentTypeError`."""
+    with suppress(ValueError):
+        if 0 <= (seconds := float(text)) <= _MOST_SECONDS:
+            return seconds
+    raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds from 0 to a million")
+
+
+def _count(text: str) -> int:
+    """Read a count of an option. Raises `ArgumentTypeError`."""
+    if not (text.isascii() and text.isdecimal()):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of at least 0")
+    return int(text)
 
 
 def _argument(*flags: str, **settings: Any) -> Argument:
@@ -122,8 +140,8 @@ COMMANDS = (
         ("top ads", "top ads --interval 5 --count 3"),
         (
             _NAME,
-            _argument("--interval", type=float, default=2.0, help="seconds between scrapes (2)"),
-            _argument("--count", type=int, default=0, help="tables to write; 0: until Ctrl-C"),
+            _argument("--interval", type=_seconds, default=2.0, help="seconds between scrapes (2)"),
+            _argument("--count", type=_count, default=0, help="tables to write; 0: until Ctrl-C"),
         ),
     ),
     Command(
@@ -257,7 +275,7 @@ COMMANDS = (
         ("rollout status ads", "rollout status ads --timeout 300"),
         (
             _NAME,
-            _argument("--timeout", type=float, default=0.0, help="seconds; 0: no timeout"),
+            _argument("--timeout", type=_seconds, default=0.0, help="seconds; 0: no timeout"),
             _argument(
                 "--watch",
                 action=argparse.BooleanOptionalAction,
@@ -372,7 +390,7 @@ COMMANDS = (
             _argument("--watch", action="store_true", help="repeat until Ctrl-C"),
             _argument(
                 "--interval",
-                type=float,
+                type=_seconds,
                 default=1.0,
                 help="seconds in which reductions are counted (1)",
             ),

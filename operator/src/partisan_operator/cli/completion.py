@@ -89,7 +89,8 @@ def _values(
     options = {flag: entry for entry in typed.command.arguments for flag in entry.flags}
     if previous.startswith("-") and previous in options and _takes_value(options[previous]):
         if previous == "--node":
-            yield from _nodes(connect(typed.options), typed.positional[0])
+            # Before the name is typed, those of all clusters.
+            yield from _nodes(connect(typed.options), next(iter(typed.positional), ""))
         yield from options[previous].settings.get("choices", ())
         return
     places = [entry for entry in typed.command.arguments if not entry.flags[0].startswith("-")]

@@ -7,11 +7,13 @@ in-cluster accounts. Objects stay JSON.
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from queue import Empty, SimpleQueue
 from tempfile import TemporaryFile
 from threading import Thread
@@ -30,6 +32,11 @@ _WAKE_SECONDS = 0.5
 
 _END_SECONDS = 5.0
 """Seconds in which kubectl ends after its input."""
+
+_NO_CONTEXT = "current-context must exist"
+"""kubectl's error where there is no kubeconfig, or none of its contexts is chosen."""
+
+_POD_NAMESPACE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 
 _SERVER_ERROR = re.compile(r"Error from server(?: \((?P<reason>\w+)\))?: (?P<message>.*)", re.S)
 _INVALID = re.compile(r"The \S+ \"[^\"]*\" is invalid: (?P<message>.*)", re.S)
@@ -211,7 +218,18 @@ class Kubectl:
     def namespace(self) -> str:
         """Return the namespace of the context. Raises `KubectlError`."""
         query = "jsonpath={.contexts[0].context.namespace}"
-        return self.run(["config", "view", "--minify", f"--output={query}"]) or "default"
+        try:
+            found = self.run(["config", "view", "--minify", f"--output={query}"])
+        except KubectlError as error:
+            # Without a kubeconfig kubectl works in a pod, in the pod's namespace.
+            if self._options or _NO_CONTEXT not in str(error):
+                raise
+            try:
+                own = _POD_NAMESPACE.read_text(encoding="utf-8").strip()
+            except OSError:
+                raise error from None
+            found = os.environ.get("POD_NAMESPACE") or own
+        return found or "default"
 
 
 def core(namespace: str, resource: str, name: str = "") -> str:

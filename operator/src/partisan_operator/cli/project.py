@@ -26,7 +26,13 @@ class Project:
 
     def modules(self) -> list[bytes]:
         """Return the compiled modules. Raises `CommandError` if there are none."""
-        files = sorted(file for beam in self.beams for file in self.directory.glob(beam))
+        try:
+            files = sorted(file for beam in self.beams for file in self.directory.glob(beam))
+        except (NotImplementedError, ValueError):
+            raise CommandError(
+                f"--beams {self.beams[0]!r} is no pattern of files below {self.directory}, such as"
+                " ebin/*.beam"
+            ) from None
         if not files:
             raise CommandError(
                 f"{self.build!r} left no file {' or '.join(self.beams)}: set --beams"

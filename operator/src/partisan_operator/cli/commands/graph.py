@@ -67,7 +67,7 @@ def no_answer(cluster: str, found: Scrape) -> str:
 def write_file(path: Path, text: str) -> None:
     """Write a file. Raises `CommandError` when that cannot be done."""
     try:
-        path.write_text(text)
+        path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise CommandError(f"cannot write {path}: {error.strerror}") from None
 

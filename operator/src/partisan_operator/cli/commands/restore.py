@@ -78,7 +78,7 @@ def _read(path: Path) -> tuple[bytes, Backup]:
 def _cluster(context: Context, name: str) -> PartisanCluster | None:
     """Return the cluster; None if it does not exist, as after its deletion."""
     try:
-        manifest = context.api.get(access.clusters_path(context.namespace, name))
+        manifest = context.api.get(access.clusters_path(context.namespace, access.checked(name)))
     except KubectlError as error:
         if error.reason == "NotFound":
             return None
