@@ -143,6 +143,16 @@ def test_scaling_replaces_no_pod() -> None:
     assert {pod.uid for pod in world.pods.values()} <= before
 
 
+def test_a_shard_that_waits_for_its_certificate_is_not_reported_as_scaled() -> None:
+    world = World()
+    settle(cluster({"replicas": 250}), world)
+    larger = cluster({"replicas": 300, "security": {"tls": {"issuerRef": {"name": "company"}}}})
+    world.perform(plan(larger, world))
+    waiting = plan(larger, world)
+    assert waiting.stateful_sets == ()
+    assert waiting.scaling is None
+
+
 def test_a_shard_is_emptied_before_it_is_deleted() -> None:
     world = World()
     settle(cluster({"replicas": 300}), world)

@@ -122,7 +122,10 @@ def plan(
         tuple(_applied(children.monitors if observation.complete else (), observation)),
     )
     problem = problem or secrets.lost(cluster, observation) or tls.problem
-    return Plan(tuple(wave for wave in waves if wave), batch.outdated, problem, kept, scaling, tls)
+    applied = tuple(wave for wave in waves if wave)
+    made = Plan(applied, batch.outdated, problem, kept, scaling, tls)
+    # A StatefulSet may have to wait, as for the Secret that its pods mount.
+    return made if made.changes_pods else replace(made, scaling=None)
 
 
 def _applied(wanted: Iterable[Child], observation: Observation) -> Iterator[Apply]:
