@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 import pytest
+from aiohttp import web
 
 from fake_api import FakeApi
 from partisan_operator.act.events import announce
@@ -92,6 +93,16 @@ async def test_a_refusal_carries_code_and_message(api: FakeApi, kube: Kube) -> N
     with pytest.raises(KubeError, match="you may not") as refused:
         await kube.get("ConfigMap", "default", "a")
     assert refused.value.code == 403
+
+
+@pytest.mark.parametrize("text", ["<h1>log in</h1>", "", "[1]", "null"])
+async def test_an_answer_that_is_no_object_is_no_answer(
+    api: FakeApi, kube: Kube, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    monkeypatch.setattr(api, "_failed", lambda: web.Response(text=text))
+    with pytest.raises(KubeError, match="is no JSON object: HTTP 200") as refused:
+        await kube.get("ConfigMap", "default", "a")
+    assert (refused.value.transient, refused.value.request) == (True, "get ConfigMap a")
 
 
 async def test_an_object_of_a_kind_that_is_not_served_is_not_known_to_be_absent(

@@ -90,7 +90,13 @@ class Requests:
             metrics.api_calls.labels(verb, subject.partition(" ")[0], str(code)).inc()
         if not 200 <= code < 300:
             raise KubeError(code, _message(text, code), request)
-        answer: Manifest = json.loads(text)
+        try:
+            answer = json.loads(text)
+        except ValueError:
+            answer = None
+        if not isinstance(answer, dict):
+            # As of a proxy in between.
+            raise KubeError(0, f"the answer is no JSON object: {_message(text, code)}", request)
         return answer
 
 
