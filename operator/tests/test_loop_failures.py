@@ -108,6 +108,17 @@ async def test_a_fault_of_the_operator_reaches_the_status(
     assert rig.status["phase"] == "Converged"
 
 
+async def test_a_fault_in_a_report_does_not_end_the_loop(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: Any) -> None:
+        raise ArithmeticError("no such Event")
+
+    monkeypatch.setattr("partisan_operator.act.reporter.announcements", fail)
+    assert [await rig.round(), await rig.round()] == [1.0, 2.0]
+    assert "the status was not written: this is a fault of the operator" in caplog.text
+
+
 async def test_a_persistent_failure_to_observe_is_reported(
     rig: Rig, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:

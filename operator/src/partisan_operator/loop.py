@@ -12,7 +12,7 @@ from partisan_operator.act.dissolution import Dissolution
 from partisan_operator.act.reporter import Reporter
 from partisan_operator.api import metrics
 from partisan_operator.api.errors import KubeError
-from partisan_operator.models import PartisanCluster
+from partisan_operator.models import PartisanCluster, PartisanClusterStatus
 from partisan_operator.models.clock import utc_now
 from partisan_operator.models.cluster import KIND
 from partisan_operator.models.problem import Problem
@@ -110,11 +110,17 @@ class ClusterLoop:
         if cluster is not None and is_due(cluster, problem, persists=self._retries.persist):
             status = status_after_failure(cluster, problem, utc_now())
             self._tools.audience.failed(cluster, status)
-            try:
-                await self._reporter.report(cluster, status)
-            except KubeError as error:
-                self._log.warning("the status was not written: %s", error)
+            await self._report(cluster, status)
         return pause
+
+    async def _report(self, cluster: PartisanCluster, status: PartisanClusterStatus) -> None:
+        """Write the status after a failure. Raises nothing, or the loop would end."""
+        try:
+            await self._reporter.report(cluster, status)
+        except KubeError as error:
+            self._log.warning("the status was not written: %s", error)
+        except Exception:
+            self._log.exception("the status was not written: this is a fault of the operator")
 
     async def _reconcile(self) -> float | None:
         """Reconcile once; return how long to pause, None if the cluster is gone."""
