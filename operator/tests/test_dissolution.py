@@ -154,6 +154,19 @@ async def test_an_order_that_is_not_authorized_is_not_counted_as_answered(
     await until(lambda: "0 of 3 nodes accepted" in caplog.text)
 
 
+async def test_an_operator_that_lost_its_lease_gives_no_order(
+    rig: Rig, caplog: pytest.LogCaptureFixture
+) -> None:
+    await rig.converge()
+    await rig.tools.kube._fence.close()
+    rig.loop.dissolve()
+    task = rig.loop._dissolution._task
+    assert task is not None
+    await task
+    assert rig.nodes.dissolved == []
+    assert "does not hold the Lease" in caplog.text
+
+
 async def test_a_cluster_without_a_loop_is_ignored(rig: Rig) -> None:
     Supervisor(rig.tools).dissolve("default", "ads")
     # A cluster without nodes has none to notify.

@@ -99,13 +99,19 @@ class Dissolution:
 
     async def _order(self, shown: Mapping[Endpoint, str]) -> None:
         relays = spread(shown)
-        for _ in range(ATTEMPTS):
-            async with self._kube.changing():
-                answers = await asyncio.gather(
-                    *(self._send(endpoint, shown[endpoint]) for endpoint in relays)
-                )
-            if any(answers):
-                break
+        answers: list[bool] = []
+        try:
+            for _ in range(ATTEMPTS):
+                async with self._kube.changing():
+                    answers = await asyncio.gather(
+                        *(self._send(endpoint, shown[endpoint]) for endpoint in relays)
+                    )
+                if any(answers):
+                    break
+        except KubeError as error:
+            # Without the order the deletion only takes longer.
+            self._log.warning("nodes were not ordered to stop repairs: %s", error)
+            return
         self._log.info(
             "%d of %d nodes accepted the order to stop repairs: the cluster is being deleted",
             sum(answers),
