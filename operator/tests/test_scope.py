@@ -78,6 +78,7 @@ async def test_clusters_are_handed_over_with_the_lease(api: FakeApi) -> None:
 
 async def test_the_leader_alone_orders_the_nodes_of_a_deleted_cluster(api: FakeApi) -> None:
     api.put(CLUSTER, MANIFEST)
+    api.put(CLUSTER.replace("/default/", "/other/"), {**MANIFEST, "metadata": OTHER})
     first, second = scope(api, "first"), scope(api, "second")
     dissolved: dict[str, list[tuple[str, str]]] = {"first": [], "second": []}
     for name, one in (("first", first), ("second", second)):
@@ -102,6 +103,21 @@ async def test_a_deleted_cluster_is_unknown_to_the_next_leader(api: FakeApi) -> 
     one.forget("default", "ads")
     one.start()
     await until(lambda: holder(api) == "first")
+    assert one._supervisor._entries == {}
+    await one.stop()
+
+
+async def test_a_cluster_whose_deletion_no_watch_reported_is_forgotten(api: FakeApi) -> None:
+    api.put(CLUSTER, MANIFEST)
+    one = scope(api, "first")
+    one.learn("default", "ads")
+    one.start()
+    await until(lambda: holder(api, CLAIM) != "" and "status" in api.objects[CLUSTER])
+    del api.objects[CLUSTER]
+    # Any event of a child, or the end of the pause.
+    one.wake("default", "ads")
+    await until(lambda: holder(api, CLAIM) == "")
+    assert one.namespaces == frozenset()
     assert one._supervisor._entries == {}
     await one.stop()
 

@@ -53,7 +53,8 @@ class Scope:
         self._known: set[tuple[str, str]] = set()
         self.audience = Audience() if audience is None else audience
         self._supervisor = Supervisor(
-            Tools(kube, observer, executor, scraper, settings, self.audience, fleet=fleet)
+            Tools(kube, observer, executor, scraper, settings, self.audience, fleet=fleet),
+            self._forget,
         )
         self._unclaimed = UnclaimedNamespaces(kube)
         lease = Lease(kube, lease_namespace)
@@ -113,9 +114,13 @@ class Scope:
 
     def forget(self, namespace: str, name: str) -> None:
         """Forget a deleted cluster; its loop, woken once more, ends."""
+        self.wake(namespace, name)
+        self._forget(namespace, name)
+
+    def _forget(self, namespace: str, name: str) -> None:
+        """Forget a cluster that does not exist: a watch that begins anew reports no deletions."""
         self._known.discard((namespace, name))
         self._unclaimed.forget(namespace, name)
-        self.wake(namespace, name)
         if self._claims is not None and namespace not in self.namespaces:
             self._claims.release(namespace)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from partisan_operator.api import metrics
@@ -24,9 +25,14 @@ class _Entry:
 class Supervisor:
     """Starts a loop when a cluster appears, wakes it, and forgets it when it has ended."""
 
-    def __init__(self, tools: Tools) -> None:
-        """Make a supervisor without loops."""
-        self._tools = tools
+    def __init__(
+        self, tools: Tools, gone: Callable[[str, str], None] = lambda namespace, name: None
+    ) -> None:
+        """Make a supervisor without loops.
+
+        `gone` is called when a loop has ended because there is no such cluster.
+        """
+        self._tools, self._gone = tools, gone
         self._entries: dict[tuple[str, str], _Entry] = {}
 
     def wake(self, namespace: str, name: str, *, complete: bool = False) -> None:
@@ -73,6 +79,10 @@ class Supervisor:
 
     def _forget(self, key: tuple[str, str], task: asyncio.Task[None]) -> None:
         entry = self._entries.get(key)
-        if entry is not None and entry.task is task:
-            del self._entries[key]
-            metrics.clusters.set(len(self._entries))
+        if entry is None or entry.task is not task:
+            return
+        del self._entries[key]
+        metrics.clusters.set(len(self._entries))
+        if not task.cancelled():
+            task.result()  # an error reaches the log
+            self._gone(*key)
