@@ -194,6 +194,8 @@ async def test_a_claim_that_is_lost_ends_the_loops_of_its_namespace_alone(api: F
     api.put(CLUSTER, MANIFEST)
     api.put(CLUSTER.replace("/default/", "/other/"), {**MANIFEST, "metadata": OTHER})
     one = scope(api, "first")
+    forgotten: list[tuple[str, ...]] = []
+    one.audience.forgotten = lambda *key: forgotten.append(key)  # type: ignore[method-assign]
     for namespace in ("default", "other"):
         one.learn(namespace, "ads")
     one.start()
@@ -203,8 +205,37 @@ async def test_a_claim_that_is_lost_ends_the_loops_of_its_namespace_alone(api: F
     claim._candidate = replace(claim._candidate, leads_until=float("-inf"))
     await claim._follow()
     assert list(one._supervisor._entries) == [("other", "ads")]
+    assert forgotten == [("default", "ads")]
     one.wake("default", "ads")
     assert list(one._supervisor._entries) == [("other", "ads")]
+    await one.stop()
+
+
+async def test_a_namespace_that_is_given_up_has_no_loops(api: FakeApi) -> None:
+    api.put(CLUSTER, MANIFEST)
+    one = scope(api, "first")
+    one.learn("default", "ads")
+    one.start()
+    await until(lambda: "status" in api.objects[CLUSTER])
+    # A cluster of the same name is there before the loop can see that there is none.
+    one.forget("default", "ads")
+    await until(lambda: holder(api, CLAIM) == "")
+    assert one._supervisor._entries == {}
+    one.learn("default", "ads")
+    await until(lambda: list(one._supervisor._entries) == [("default", "ads")])
+    await one.stop()
+
+
+async def test_a_claim_whose_renewal_hangs_is_a_fault(api: FakeApi) -> None:
+    api.put(CLUSTER, MANIFEST)
+    one = scope(api, "first")
+    one.learn("default", "ads")
+    one.start()
+    await until(lambda: "status" in api.objects[CLUSTER])
+    assert one.faults() == []
+    assert one._claims is not None
+    one._claims._claims["default"].leadership._round_ended = float("-inf")
+    assert one.faults() == ["leads for Lease default/partisan-operator"]
     await one.stop()
 
 

@@ -127,7 +127,8 @@ class Scope:
     def faults(self) -> list[str]:
         """Return faults that only a restart resolves."""
         election = [self._leadership.state] if self._leadership.stuck else []
-        return self._supervisor.stuck() + election
+        claims = [] if self._claims is None else self._claims.stuck
+        return self._supervisor.stuck() + election + claims
 
     @property
     def obstacle(self) -> str:

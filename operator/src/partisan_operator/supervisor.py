@@ -72,8 +72,9 @@ class Supervisor:
             entry.task.cancel()
         await asyncio.gather(*(entry.task for entry in ending.values()), return_exceptions=True)
         for key in ending:
-            # The next leader exports its metrics.
+            # Another operator exports its metrics, and shows it.
             metrics.cluster_metrics.forget(*key)
+            self._tools.audience.forgotten(*key)
             self._entries.pop(key, None)
         metrics.clusters.set(len(self._entries))
 

@@ -62,7 +62,8 @@ class Claims:
             return
 
         async def lost() -> None:
-            if self._claims.get(namespace) is claim:
+            # Another claim of the namespace may hold it by now.
+            if not self.hold(namespace):
                 await self._lost(namespace)
 
         lease = Lease(self._kube, namespace)
@@ -77,7 +78,7 @@ class Claims:
             refused=lambda answer: self._refused(namespace, answer),
         )
         renewal = asyncio.create_task(leadership.run(), name=f"claim {namespace}")
-        claim = self._claims[namespace] = _Claim(lease, leadership, renewal)
+        self._claims[namespace] = _Claim(lease, leadership, renewal)
 
     def release(self, namespace: str) -> None:
         """Give a namespace without clusters up, for another operator to serve it."""
@@ -119,6 +120,12 @@ class Claims:
         """Whether a namespace is known not to be served here."""
         claim = self._claims.get(namespace)
         return claim is not None and (self._is_excluded(claim) or bool(claim.leadership.refusal))
+
+    @property
+    def stuck(self) -> list[str]:
+        """The state of each claim whose renewal is stuck."""
+        found = (claim.leadership for claim in self._claims.values())
+        return [leadership.state for leadership in found if leadership.stuck]
 
     @property
     def obstacle(self) -> str:
