@@ -120,6 +120,20 @@ def test_a_pod_that_its_kubelet_reports_as_not_ready_is_not_on_a_lost_node() -> 
     assert failure.reason is Reason.NODE_NOT_JOINING
 
 
+def test_a_pod_that_waits_for_a_readiness_gate_is_not_on_a_lost_node() -> None:
+    found = on_a_lost_node()
+    found["status"]["conditions"][2] |= {
+        "reason": "ReadinessGatesNotReady",
+        "message": 'the status of pod readiness gate "example.com/gate" is not "True"',
+    }
+    failure = failure_of(found)
+    assert failure is not None
+    assert failure.reason is Reason.POD_NOT_STARTING
+    assert "its containers are ready, and the status of pod readiness gate" in failure.detail
+    found["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    assert failure_of(found) is None
+
+
 def test_a_crash_reports_the_exit_code() -> None:
     ended = {"terminated": {"exitCode": 137, "reason": "OOMKilled"}}
     failure = failure_of(waiting("CrashLoopBackOff", restartCount=4, lastState=ended))
@@ -181,6 +195,7 @@ def test_events_of_pods_that_could_not_be_created() -> None:
     assert policy is not None
     assert policy.reason is Reason.POD_REJECTED
     assert creation_failure({"message": "something else"}) is None
+    assert creation_failure({}) is None
 
 
 def said(*failures: PodFailure, unready: int = 1, seconds: float = 1000.0) -> str:

@@ -32,6 +32,10 @@ _CONFIG_REASONS = frozenset(
 
 _MOUNT_REASONS = frozenset({"FailedMount", "FailedAttachVolume"})
 
+_GATED = "ReadinessGatesNotReady"
+"""The kubelet's reason of a pod that waits for conditions that other controllers set, such as one
+of a load balancer."""
+
 PREPARATION = 30.0
 """Seconds for which a pod may prepare its volumes and network before its events are read."""
 
@@ -59,15 +63,20 @@ def failure_of(pod: Mapping[str, Any]) -> PodFailure | None:
     """
     name, status = pod["metadata"]["name"], pod.get("status") or {}
     conditions = {entry["type"]: entry for entry in status.get("conditions") or ()}
-    if _node_lost(conditions):
+    ready = conditions.get("Ready", {})
+    gated = ready.get("reason") == _GATED
+    if not gated and _node_lost(conditions):
         node = pod["spec"]["nodeName"]
         return PodFailure(
             name, Reason.MACHINE_LOST, f"its Kubernetes node {node} sends no heartbeats"
         )
     if "deletionTimestamp" in pod["metadata"]:
         return None
-    if conditions.get("Ready", {}).get("status") == "True":
+    if ready.get("status") == "True":
         return None
+    if gated:
+        detail = f"its containers are ready, and {ready.get('message')}"
+        return PodFailure(name, Reason.POD_NOT_STARTING, detail)
     scheduled = conditions.get("PodScheduled", {})
     if scheduled.get("reason") == "Unschedulable":
         return PodFailure(name, Reason.UNSCHEDULABLE, scheduled.get("message", ""))
@@ -75,9 +84,9 @@ def failure_of(pod: Mapping[str, Any]) -> PodFailure | None:
     for container in (*before, *own):
         if failure := _container_failure(name, container):
             return failure
-    ready = {entry["name"]: entry.get("ready") for entry in (*before, *own)}
-    if ready.pop(OWN_CONTAINER, False):
-        waits = ", ".join(container for container in ready if not ready[container])
+    readiness = {entry["name"]: entry.get("ready") for entry in (*before, *own)}
+    if readiness.pop(OWN_CONTAINER, False):
+        waits = ", ".join(container for container in readiness if not readiness[container])
         if waits:
             detail = f"its node is ready, and its container {waits} is not"
             return PodFailure(name, Reason.POD_NOT_STARTING, detail)
@@ -146,7 +155,7 @@ def mount_failure(failure: PodFailure, events: Iterable[Mapping[str, Any]]) -> P
     if failure.reason is not Reason.POD_NOT_STARTING or not found:
         return failure
     last = max(found, key=lambda event: event.get("lastTimestamp") or "")
-    return PodFailure(failure.pod, Reason.MOUNT_FAILED, last["message"])
+    return PodFailure(failure.pod, Reason.MOUNT_FAILED, last.get("message") or "")
 
 
 def creation_failure(event: Mapping[str, Any]) -> PodFailure | None:
@@ -156,7 +165,7 @@ def creation_failure(event: Mapping[str, Any]) -> PodFailure | None:
     """
     # Create Pod ads-3 in StatefulSet ads failed error: pods "ads-3" is forbidden: ...
     match = re.search(
-        r"[Cc]reate Pod (\S+) in StatefulSet \S+ failed error: (.*)", event["message"]
+        r"[Cc]reate Pod (\S+) in StatefulSet \S+ failed error: (.*)", event.get("message") or ""
     )
     if match is None:
         return None
