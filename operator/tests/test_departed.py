@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partisan_operator.models.spec import MAX_REPLICAS
-from partisan_operator.models.status import MAX_RETIRED, WorkloadStatus
+from partisan_operator.models.status import MAX_COUNT, MAX_RETIRED, WorkloadStatus
 from partisan_operator.status import departed as vanished
 from partisan_operator.status.departed import DepartedActors, advance
 
@@ -81,6 +81,20 @@ def test_folded_actors_are_recognised_and_counted_once() -> None:
     gone = advance(DepartedActors(), many, dict.fromkeys(many, 3), NONE)
     assert [(entry.actors, entry.last) for entry in gone.folded] == [(10, 10)]
     assert advance(gone, many, dict.fromkeys(many, 3), NONE) == gone
+
+
+@pytest.mark.parametrize("counted", [None, MAX_COUNT])
+def test_figures_of_faulty_nodes_are_numbers_that_the_api_server_stores(
+    counted: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vanished, "MAX_RETIRED", 0)
+    gone = DepartedActors()
+    for incarnation in (1, 2, 10**30):
+        name = actor("ads-7", incarnation)
+        gone = advance(gone, {name: MAX_COUNT}, {} if counted is None else {name: counted}, NONE)
+    (entry,) = gone.folded
+    assert entry.last == MAX_COUNT
+    assert max(entry.increments, entry.counted, entry.unreported) == MAX_COUNT
 
 
 def test_an_unreported_actor_keeps_an_entry_of_its_own_and_may_come_back() -> None:

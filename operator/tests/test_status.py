@@ -16,7 +16,7 @@ from partisan_operator.decide.actions import Delete, Plan
 from partisan_operator.models import PartisanCluster, PartisanClusterStatus
 from partisan_operator.models.overlay import OverlayKind
 from partisan_operator.models.problem import Problem, Reason
-from partisan_operator.models.status import ChannelStatus, ConditionType, Phase
+from partisan_operator.models.status import MAX_COUNT, ChannelStatus, ConditionType, Phase
 from partisan_operator.observe.observation import Observation, Seen
 from partisan_operator.observe.report import OverlayReport, WorkloadReport
 from partisan_operator.observe.running import running_overlay
@@ -276,6 +276,13 @@ def test_nodes_kept_by_a_rejected_scale_down_continue_to_count() -> None:
     assert found.workload is not None
     assert (found.workload.increments_sum, found.workload.replaced_nodes) == (12, 0)
     assert found.converged == "True"
+
+
+def test_a_run_of_faulty_nodes_has_figures_that_the_api_server_stores() -> None:
+    world = settled(COUNTER)
+    found = status(cluster(COUNTER), working(world, increments=MAX_COUNT, value=5, phase="running"))
+    assert found.workload is not None
+    assert found.workload.increments_sum == MAX_COUNT
 
 
 def test_a_custom_workload_ends_with_its_own_value() -> None:

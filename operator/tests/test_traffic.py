@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from partisan_operator.models.status import MAX_COUNT
 from partisan_operator.observe.observation import Seen
 from partisan_operator.observe.traffic import aggregate, channel_names
 from world import START, cluster, report
@@ -25,6 +26,11 @@ def test_totals_are_summed_and_rates_are_per_node() -> None:
     assert default.queue_bytes == 15
     assert default.messages_per_second == 10 + 4
     assert default.bytes_per_second == 140
+
+
+def test_totals_of_faulty_nodes_are_numbers_that_the_api_server_stores() -> None:
+    (default,) = aggregate(("default",), {}, {"a": seen(MAX_COUNT, 0), "b": seen(1, 0)})
+    assert (default.messages, default.bytes) == (MAX_COUNT, MAX_COUNT)
 
 
 def test_a_restarted_node_has_no_rate_and_none_is_negative() -> None:

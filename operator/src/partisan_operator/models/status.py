@@ -19,6 +19,10 @@ Timestamp = Annotated[str, Field(max_length=40, json_schema_extra={"format": "da
 
 TriState = Literal["True", "False", "Unknown"]
 
+MAX_COUNT = 2**63 - 1
+"""The greatest integer that the API server stores. It refuses a status with a greater one as a
+whole, and figures of nodes, of which some may be faulty, are summed."""
+
 MAX_RETIRED = 512
 """Most departed actors with entries of their own. Further ones are summed by node."""
 

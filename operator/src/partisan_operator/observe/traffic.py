@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 
 from partisan_operator.models.spec import PartisanClusterSpec
-from partisan_operator.models.status import ChannelStatus
+from partisan_operator.models.status import MAX_COUNT, ChannelStatus
 from partisan_operator.observe.observation import Seen
 from partisan_operator.observe.report import ChannelReport
 
@@ -49,10 +49,10 @@ def _channel(name: str, earlier: Mapping[str, Seen], current: Mapping[str, Seen]
             bytes_per_second += max(0, now.sent_bytes - then.sent_bytes) / seconds
     return ChannelStatus(
         name=name,
-        messages=totals["messages"],
-        bytes=totals["bytes"],
-        dropped=totals["dropped"],
-        queue_bytes=totals["queue_bytes"],
+        messages=min(totals["messages"], MAX_COUNT),
+        bytes=min(totals["bytes"], MAX_COUNT),
+        dropped=min(totals["dropped"], MAX_COUNT),
+        queue_bytes=min(totals["queue_bytes"], MAX_COUNT),
         messages_per_second=round(messages_per_second, 1),
         bytes_per_second=round(bytes_per_second, 1),
     )

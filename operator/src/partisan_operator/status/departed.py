@@ -16,7 +16,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 
-from partisan_operator.models.status import MAX_RETIRED, FoldedActors, RetiredActor
+from partisan_operator.models.status import MAX_COUNT, MAX_RETIRED, FoldedActors, RetiredActor
 
 
 @dataclass(frozen=True)
@@ -124,9 +124,9 @@ def _folded(actor: RetiredActor, into: FoldedActors | None) -> FoldedActors:
         actors=into.actors + 1,
         last=max(into.last, _incarnation(actor.actor)),
         # The greater figure of each: a surplus of one must not hide a loss of another.
-        increments=into.increments + (0 if counted is None else max(actor.increments, counted)),
-        counted=into.counted + (counted or 0),
-        unreported=into.unreported + (actor.increments if counted is None else 0),
+        increments=_sum(into.increments, 0 if counted is None else max(actor.increments, counted)),
+        counted=_sum(into.counted, counted or 0),
+        unreported=_sum(into.unreported, actor.increments if counted is None else 0),
     )
 
 
@@ -139,8 +139,8 @@ def _held(entry: FoldedActors, counted: int) -> FoldedActors:
     found = min(more, entry.unreported)
     return entry.model_copy(
         update={
-            "counted": entry.counted + more,
-            "increments": entry.increments + found,
+            "counted": _sum(entry.counted, more),
+            "increments": _sum(entry.increments, found),
             "unreported": entry.unreported - found,
         }
     )
@@ -153,4 +153,8 @@ def _is_folded(actor: str, folded: Mapping[str, FoldedActors]) -> bool:
 
 def _incarnation(actor: str) -> int:
     number = actor.partition("/")[2]
-    return int(number) if number.isdecimal() else 0
+    return min(int(number), MAX_COUNT) if number.isdecimal() else 0
+
+
+def _sum(one: int, other: int) -> int:
+    return min(one + other, MAX_COUNT)

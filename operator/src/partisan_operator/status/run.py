@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from partisan_operator.models.clock import from_unix, to_wire
-from partisan_operator.models.status import WorkloadStatus
+from partisan_operator.models.status import MAX_COUNT, WorkloadStatus
 from partisan_operator.models.workload import AD_COUNTER
 from partisan_operator.observe.report import NodeReport, WorkloadReport, workload_reports
 from partisan_operator.status import departed
@@ -124,7 +124,7 @@ def measure(
         finished_at=to_wire(from_unix(min(max(ended), now))) if finished and ended else None,
         observed_at=to_wire(from_unix(now)) if parts else None,
         value=value,
-        increments_sum=made + gone.increments,
+        increments_sum=min(made + gone.increments, MAX_COUNT),
         threshold=threshold,
         overcounting_percent=(
             round(100 * (value - threshold) / threshold, 3)
@@ -132,7 +132,7 @@ def measure(
             else None
         ),
         lost_increments=_lost(made, gone, value, finished=finished) if counts else 0,
-        bytes=sum(report.sync_payload_bytes for report in reports.values()),
+        bytes=min(sum(report.sync_payload_bytes for report in reports.values()), MAX_COUNT),
     )
     return measured.model_copy(update=losses)
 
@@ -178,7 +178,8 @@ def _lost(made: int, gone: DepartedActors, value: int, *, finished: bool) -> int
     Nodes report the entries of actors that a later one replaced, but not those of nodes that were
     scaled down: the sum of these is the remainder of the value when the run has finished.
     """
-    if not finished:
-        return gone.lost
-    remaining = value - made - gone.counted
-    return gone.lost + max(0, gone.unreported - max(0, remaining))
+    lost = gone.lost
+    if finished:
+        remaining = value - made - gone.counted
+        lost += max(0, gone.unreported - max(0, remaining))
+    return min(lost, MAX_COUNT)
