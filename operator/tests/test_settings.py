@@ -62,6 +62,8 @@ def test_all_variables() -> None:
         ("INTERVAL", "5"),
         ("METRICS_PORT", "http"),
         ("CONSOLE_PORT", "http"),
+        ("METRICS_PORT", "65536"),
+        ("CONSOLE_PORT", "70000"),
         ("SCRAPE_CONCURRENCY", "0"),
         ("NODES_MONITORED", "yes"),
         ("MAX_ROLLING_CLUSTERS", "all"),

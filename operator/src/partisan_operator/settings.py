@@ -12,6 +12,7 @@ from partisan_operator.models.pods import ALLOWED_ANNOTATIONS
 from partisan_operator.models.quantities import milliseconds
 
 PREFIX = "PARTISAN_OPERATOR_"
+_MOST_PORT = 65_535
 
 
 class SettingsError(ValueError):
@@ -122,8 +123,8 @@ class Settings:
             allowed_pod_annotations=read.names(
                 "ALLOWED_POD_ANNOTATIONS", default.allowed_pod_annotations
             ),
-            metrics_port=read.count("METRICS_PORT", default.metrics_port, 0),
-            console_port=read.count("CONSOLE_PORT", 0, 0) if read.text("CONSOLE_PORT") else None,
+            metrics_port=read.port("METRICS_PORT", default.metrics_port),
+            console_port=read.port("CONSOLE_PORT", 0) if read.text("CONSOLE_PORT") else None,
             console_token=read.text("CONSOLE_TOKEN") or default.console_token,
             pod_name=read.text("POD_NAME"),
             pod_namespace=read.text("POD_NAMESPACE"),
@@ -156,6 +157,12 @@ class _Reader:
         if not text.isdecimal() or int(text) < least:
             raise SettingsError(f"{PREFIX}{name}: {text!r} is not a number of at least {least}")
         return int(text)
+
+    def port(self, name: str, default: int) -> int:
+        port = self.count(name, default, 0)
+        if port > _MOST_PORT:
+            raise SettingsError(f"{PREFIX}{name}: {port} is no port: at most {_MOST_PORT}")
+        return port
 
     def choice(self, name: str, default: str, *others: str) -> str:
         text = self.text(name).lower() or default

@@ -85,7 +85,10 @@ class Simulator:
         if process.returncode != 0:
             last = written[-1] if written else f"exit status {process.returncode}"
             raise SimulatorError(last.removeprefix(f"{PROGRAM}: "))
-        return cast(dict[str, Any], json.loads(output))
+        try:
+            return cast(dict[str, Any], json.loads(output))
+        except ValueError:
+            raise SimulatorError(f"{argv[0]} did not answer with JSON: {HELP}") from None
 
 
 HELP = (
@@ -102,8 +105,11 @@ def find(*, command: str = "", image: str = "") -> Simulator:
     the PATH. Raises `SimulatorError` if there is none.
     """
     given = command or os.environ.get(VARIABLE, "")
-    if given:
-        return Simulator(tuple(shlex.split(given)))
+    if given.strip():
+        try:
+            return Simulator(tuple(shlex.split(given)))
+        except ValueError as error:
+            raise SimulatorError(f"{given!r} is no command ({error}): {HELP}") from None
     if not image and shutil.which(PROGRAM):
         return Simulator((PROGRAM,))
     engines = [engine for engine in ENGINES if shutil.which(engine)]

@@ -15,6 +15,9 @@ from partisan_operator.predict import Assumptions, manifest, predict, simulator
 from partisan_operator.predict.manifest import ManifestError
 from partisan_operator.predict.simulator import SimulatorError
 
+_MOST = 1e6
+"""Of seconds, zones and pods per second."""
+
 
 def run(context: Context, arguments: Namespace) -> int:
     """Simulate the cluster of a file, and write the prediction."""
@@ -76,8 +79,9 @@ def _assumptions(arguments: Namespace) -> Assumptions:
     if not 1 <= latency[0] <= latency[1]:
         raise CommandError("--latency: at least 1 ms, and the larger one last, such as 1-20")
     for option in ("pods_per_second", "zones", "budget", "timeout"):
-        if getattr(arguments, option) <= 0:
-            raise CommandError(f"--{option.replace('_', '-')}: must be above 0")
+        if not 0 < getattr(arguments, option) <= _MOST:
+            name = option.replace("_", "-")
+            raise CommandError(f"--{name}: must be above 0 and at most a million")
     return Assumptions(
         seed=arguments.seed,
         latency_ms=latency,
