@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from loop_rig import CLUSTER, EVENTS, NAMESPACE, SET, Rig
 from partisan_operator.api.errors import KubeError
 
@@ -95,6 +97,18 @@ async def test_an_image_that_cannot_be_pulled_is_reported(rig: Rig) -> None:
     assert rig.status["phase"] == "Degraded"
     assert "Pod ads-1" in rig.condition("Degraded")["message"]
     assert rig.events() == ["ImagePullFailed"]
+
+
+async def test_a_cluster_whose_events_cannot_be_read_has_a_status(
+    rig: Rig, caplog: pytest.LogCaptureFixture
+) -> None:
+    rig.api.unlisted = {"events": (403, "events is forbidden")}
+    await rig.reconcile()
+    rig.api.objects[SET]["status"] = {"observedGeneration": 1, "replicas": 0}
+    await rig.round()
+    assert "default/ads: the cause of pods that are not ready: events is forbidden" in caplog.text
+    assert rig.condition("Ready")["reason"] == "NodesMissing"
+    assert rig.condition("Degraded")["status"] == "False"
 
 
 async def test_a_missing_volume_is_named(rig: Rig) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -11,6 +12,7 @@ from partisan_operator.act.executor import Executor
 from partisan_operator.act.nudge import Nudge
 from partisan_operator.act.reporter import Reporter
 from partisan_operator.api import metrics
+from partisan_operator.api.errors import KubeError
 from partisan_operator.api.kube import Kube
 from partisan_operator.decide import reconcile
 from partisan_operator.decide.actions import Plan
@@ -34,6 +36,8 @@ from partisan_operator.status.run import Ledger
 from partisan_operator.status.status import Findings, status_of
 from partisan_operator.status.unready import Unready
 from partisan_operator.status.writing import is_settled
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -159,9 +163,17 @@ class Reconciler:
             return refused
         if self._unready.is_due(cluster):
             self._unready.begin()
-            failures = await self._tools.observer.pod_failures(cluster, observation)
-            self._unready.found(failures)
-            await self._nudge.retry(cluster, observation, failures)
+            await self._diagnose(cluster, observation)
         return self._unready.problem(cluster, observation, plan.tls.waiting) or missing_kind(
             cluster.spec.metrics.pod_monitor, observation.monitors
         )
+
+    async def _diagnose(self, cluster: PartisanCluster, observation: Observation) -> None:
+        """Read why pods are not ready. A failure blocks nothing: the status reports the rest."""
+        try:
+            failures = await self._tools.observer.pod_failures(cluster, observation)
+            self._unready.found(failures)
+            await self._nudge.retry(cluster, observation, failures)
+        except KubeError as error:
+            where = f"{cluster.namespace}/{cluster.name}"
+            logger.warning("%s: the cause of pods that are not ready: %s", where, error)
