@@ -136,6 +136,17 @@ def test_a_new_generation_has_milestones_of_its_own() -> None:
     assert second.timings.applied_at == second.timings.ready_at == "2026-01-01T01:00:00.000Z"
 
 
+def test_a_generation_that_is_not_followed_reaches_no_milestone() -> None:
+    observation = settled({}).observe()
+    first = status(cluster(), observation)
+    wanted = after(cluster(generation=2), first)
+    found = status(wanted, observation, problem=Problem(Reason.INVALID_SPEC, "why"))
+    assert (found.timings.ready_at, found.timings.joined_at) == (None, None)
+    assert "OverlayFormed" not in {entry.reason for entry in announcements(first, found)}
+    unavailable = Problem(Reason.POD_MONITOR_UNAVAILABLE, "why")
+    assert status(wanted, observation, problem=unavailable).timings.joined_at is not None
+
+
 def test_a_transition_has_the_time_of_the_change_of_status_only() -> None:
     world = World()
     first = status(cluster(), world.observe(), acted=True)
