@@ -296,6 +296,7 @@ def merge_reports(
         for pod, seen in earlier.items()
         if pod in endpoints
         and endpoints[pod].uid == seen.uid
-        and (now - seen.at).total_seconds() <= REPORT_LIFETIME
+        # A report of the future is of unknown age: the clock was set back.
+        and 0 <= (now - seen.at).total_seconds() <= REPORT_LIFETIME
     }
     return kept | dict(fresh)
