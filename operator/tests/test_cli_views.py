@@ -133,6 +133,15 @@ def test_a_node_is_described_by_kubernetes_and_by_itself(kubectl: FakeKubectl) -
     assert "default    10  2.0 kB" in text
 
 
+def test_what_a_node_reports_does_not_steer_the_terminal(kubectl: FakeKubectl) -> None:
+    kubectl.reports["ads-2"]["version"] = "1.0\x1b]0;title\x07\x9b2J"
+    _, text = run(kubectl, "describe", "node", "ads-2")
+    assert "1.0\ufffd]0;title\ufffd\ufffd2J on OTP" in text
+    kubectl.log = "[pod/ads-1/node] 2026-01-01T00:00:00Z \x1b[32mgreen\x1b[0m\n"
+    _, text = run(kubectl, "logs", "ads")
+    assert "\x1b[32mgreen\x1b[0m" in text
+
+
 def test_a_node_that_does_not_answer_is_described_by_kubernetes(kubectl: FakeKubectl) -> None:
     del kubectl.reports["ads-2"]
     _, text = run(kubectl, "describe", "node", "ads-2")

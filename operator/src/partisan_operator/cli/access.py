@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from partisan_operator.children import naming, node_http
 from partisan_operator.cli.kubectl import Json, Kubectl, KubectlError, core
+from partisan_operator.cli.text import harmless
 from partisan_operator.models import PartisanCluster, clock
 from partisan_operator.models.cluster import GROUP, PLURAL, VERSION
 from partisan_operator.models.names import SUBDOMAIN
@@ -47,8 +48,13 @@ class Context:
     out: TextIO
     now: Callable[[], datetime] = clock.utc_now
 
-    def write(self, text: str) -> None:
-        """Write lines to the output."""
+    def write(self, text: str, *, clear: bool = False) -> None:
+        """Write lines to the output; `clear` clears a terminal before."""
+        start = CLEAR if clear and self.out.isatty() else ""
+        self.write_log(start + harmless(text))
+
+    def write_log(self, text: str) -> None:
+        """Write lines with the colours of their application."""
         self.out.write(text.rstrip("\n") + "\n")
         self.out.flush()
 

@@ -191,7 +191,7 @@ class Kubectl:
         Raises `KubectlError`.
         """
         query = {"labelSelector": labels} if labels else {}
-        return cast(list[Json], self.get(path, **query)["items"])
+        return cast(list[Json], self.get(path, **query).get("items") or [])
 
     def merge(
         self, namespace: str, resource: str, name: str, patch: Json, *, dry_run: bool = False

@@ -12,6 +12,7 @@ from io import TextIOWrapper
 from partisan_operator.cli import parser
 from partisan_operator.cli.access import CommandError, Context
 from partisan_operator.cli.kubectl import Kubectl, KubectlError
+from partisan_operator.cli.text import harmless
 
 FAILED = 1
 INTERRUPTED = 130
@@ -34,7 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return status
     except (CommandError, KubectlError) as error:
-        sys.stderr.write(f"{parser.PROGRAM}: {error}\n")
+        sys.stderr.write(f"{parser.PROGRAM}: {harmless(str(error))}\n")
         return FAILED
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -44,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return FAILED
     except OSError as error:
         # Such as a full disk below the output.
-        sys.stderr.write(f"{parser.PROGRAM}: {error}\n")
+        sys.stderr.write(f"{parser.PROGRAM}: {harmless(str(error))}\n")
         _drop_output()
         return FAILED
 

@@ -7,6 +7,17 @@ from datetime import datetime
 
 from partisan_operator.models import clock
 
+_STEERING = {code: "\ufffd" for code in (*range(0x20), *range(0x7F, 0xA0)) if code not in (9, 10)}
+
+
+def harmless(text: str) -> str:
+    """Return text without the characters that steer a terminal: nodes are not trusted.
+
+    >>> harmless("a\\tb\\n") == "a\\tb\\n", harmless("\\x1b[2J") == "\\ufffd[2J"
+    (True, True)
+    """
+    return text.translate(_STEERING)
+
 
 def size(count: float) -> str:
     """Return a number of bytes in powers of 1,000.

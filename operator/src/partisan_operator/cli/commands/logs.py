@@ -59,7 +59,7 @@ def run(context: Context, arguments: Namespace) -> int:
             raise CommandError(f"no node has logged anything yet: see {own} status {cluster.name}")
     for line in lines:
         if line.node in wanted:
-            context.write(f"{line.time} {line.node.ljust(width)} {line.text}")
+            context.write_log(f"{line.time} {line.node.ljust(width)} {line.text}")
     return 0
 
 

@@ -7,7 +7,7 @@ import json
 from argparse import Namespace
 
 from partisan_operator.cli import access
-from partisan_operator.cli.access import CLEAR, CommandError, Context
+from partisan_operator.cli.access import CommandError, Context
 from partisan_operator.cli.kubectl import Json
 from partisan_operator.cli.session import session
 from partisan_operator.cli.text import plural, size, table
@@ -28,8 +28,7 @@ def run(context: Context, arguments: Namespace) -> int:
             if arguments.output == "json":
                 context.write(json.dumps({"node": node, **answer}))
                 continue
-            clear = CLEAR if arguments.watch and context.out.isatty() else ""
-            context.write(clear + screen(context, node, arguments.sort, answer))
+            context.write(screen(context, node, arguments.sort, answer), clear=arguments.watch)
     return 0
 
 

@@ -8,7 +8,7 @@ from argparse import Namespace
 from collections.abc import Callable
 
 from partisan_operator.cli import access
-from partisan_operator.cli.access import CLEAR, CommandError, Context, Scrape
+from partisan_operator.cli.access import CommandError, Context, Scrape
 from partisan_operator.cli.commands.graph import no_answer, summary
 from partisan_operator.cli.text import size, table
 from partisan_operator.models import PartisanCluster
@@ -30,8 +30,7 @@ def run(
         # The set of pods may have changed.
         pods = access.pods_of(context, cluster.name)
         current = access.scrape(context, pods)
-        clear = CLEAR if context.out.isatty() else ""
-        context.write(clear + screen(context, cluster, earlier, current))
+        context.write(screen(context, cluster, earlier, current), clear=True)
         earlier = current
     return 0
 
