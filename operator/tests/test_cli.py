@@ -100,6 +100,11 @@ def test_what_is_no_name_is_refused_before_anything_is_asked(words: list[str], n
     assert kubectl.commands == []
 
 
+def test_what_is_no_namespace_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert entry.main(["status", "ads", "-n", "a/b"]) == 1
+    assert "'a/b' is not the name of an object" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     "words",
     [

@@ -10,7 +10,7 @@ from contextlib import suppress
 from io import TextIOWrapper
 
 from partisan_operator.cli import parser
-from partisan_operator.cli.access import CommandError, Context
+from partisan_operator.cli.access import CommandError, Context, checked
 from partisan_operator.cli.kubectl import Kubectl, KubectlError
 from partisan_operator.cli.text import harmless
 
@@ -31,6 +31,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         # Commands without a cluster work without kubectl and its configuration.
         asks = arguments.needs_cluster and not arguments.namespace
         namespace = api.namespace() if asks else arguments.namespace
+        if namespace:
+            checked(namespace)
         status: int = arguments.run(Context(api, namespace, sys.stdout), arguments)
         sys.stdout.flush()
         return status
