@@ -87,6 +87,19 @@ def test_an_heir_with_fewer_nodes_scales_down_as_any_cluster() -> None:
     assert ("Service", "ads-s1") not in world.objects
 
 
+def test_a_copy_of_a_shard_under_another_name_is_neither_adopted_nor_deleted() -> None:
+    world, heir = orphaned({"replicas": 3})
+    copy = deepcopy(world.objects["StatefulSet", "ads"])
+    copy["metadata"] |= {"name": "ads-copy", "uid": "uid-of-the-copy"}
+    copy["spec"]["replicas"] = 0
+    world.objects["StatefulSet", "ads-copy"] = copy
+    world.perform(plan(heir, world))
+    world.secrets = dict.fromkeys(world.secrets, SecretState.VALID)
+    settle(heir, world)
+    assert world.objects["StatefulSet", "ads-copy"] is copy
+    assert not owned_by(copy, heir.uid)
+
+
 @pytest.mark.parametrize(
     "field", [{"serviceName": "x"}, {"volumeClaimTemplates": [{"metadata": {"name": "data"}}]}]
 )

@@ -22,7 +22,8 @@ def orphans(
     """Return the orphans among the wanted children, and those of shards that are to be removed."""
     for (kind, name), live in observation.live.items():
         wanted = desired.find(kind, name) is not None
-        of_shard = naming.SHARD_LABEL in (live["metadata"].get("labels") or {})
+        labelled = naming.SHARD_LABEL in (live["metadata"].get("labels") or {})
+        of_shard = labelled and naming.shard_index(cluster.name, name) is not None
         found = orphan_of(kind, live, cluster.name)
         if found is not None and (wanted or of_shard):
             yield found
