@@ -35,6 +35,18 @@ async def test_a_loop_ends_with_its_cluster_and_outlives_errors(
     assert metrics.registry.get_sample_value(wanted, labels) is None
 
 
+async def test_the_clusters_of_all_scopes_are_counted(rig: Rig) -> None:
+    first, second = Supervisor(rig.tools), Supervisor(rig.tools)
+    before = metrics.registry.get_sample_value("partisan_operator_clusters") or 0
+    for one in (first, second, first):
+        one.wake("default", "ads")
+    assert metrics.registry.get_sample_value("partisan_operator_clusters") == before + 2
+    await first.stop()
+    assert metrics.registry.get_sample_value("partisan_operator_clusters") == before + 1
+    await second.stop()
+    assert metrics.registry.get_sample_value("partisan_operator_clusters") == before
+
+
 async def test_a_reconcile_that_does_not_end_is_stuck(
     rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -96,14 +108,16 @@ async def test_a_cluster_that_is_recreated_while_its_loop_ends_is_reconciled(
     await supervisor.stop()
 
 
-async def test_a_wake_up_after_the_end_of_a_loop_starts_another(rig: Rig) -> None:
+async def test_a_wake_up_after_the_end_of_a_loop_starts_another(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
     manifest = rig.api.objects.pop(CLUSTER)
     supervisor = Supervisor(rig.tools)
-    supervisor.wake("default", "ads")
-    entry = supervisor._entries["default", "ads"]
-    # Before the callbacks of the task.
-    await until(entry.task.done)
-    supervisor._entries["default", "ads"] = entry
+    with monkeypatch.context() as patched:
+        # The callback of the task is still to come.
+        patched.setattr(supervisor, "_forget", lambda *_: None)
+        supervisor.wake("default", "ads")
+        await until(supervisor._entries["default", "ads"].task.done)
     rig.api.objects[CLUSTER] = manifest
     supervisor.wake("default", "ads")
     await until(lambda: "status" in rig.api.objects[CLUSTER])

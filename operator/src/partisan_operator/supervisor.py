@@ -48,8 +48,10 @@ class Supervisor:
         loop = ClusterLoop(namespace, name, self._tools)
         task = asyncio.create_task(loop.run(), name=f"cluster {namespace}/{name}")
         task.add_done_callback(lambda done: self._forget(key, done))
+        if entry is None:
+            # Not set: each scope has a supervisor.
+            metrics.clusters.inc()
         self._entries[key] = _Entry(loop, task)
-        metrics.clusters.set(len(self._entries))
 
     def dissolve(self, namespace: str, name: str) -> None:
         """Notify the nodes of a cluster of its deletion, if it has a loop."""
@@ -71,19 +73,22 @@ class Supervisor:
         for entry in ending.values():
             entry.task.cancel()
         await asyncio.gather(*(entry.task for entry in ending.values()), return_exceptions=True)
-        for key in ending:
+        for key, entry in ending.items():
             # Another operator exports its metrics, and shows it.
             metrics.cluster_metrics.forget(*key)
             self._tools.audience.forgotten(*key)
-            self._entries.pop(key, None)
-        metrics.clusters.set(len(self._entries))
+            if self._entries.get(key) is entry:
+                self._remove(key)
 
     def _forget(self, key: tuple[str, str], task: asyncio.Task[None]) -> None:
         entry = self._entries.get(key)
         if entry is None or entry.task is not task:
             return
-        del self._entries[key]
-        metrics.clusters.set(len(self._entries))
+        self._remove(key)
         if not task.cancelled():
             task.result()  # an error reaches the log
             self._gone(*key)
+
+    def _remove(self, key: tuple[str, str]) -> None:
+        del self._entries[key]
+        metrics.clusters.dec()
