@@ -18,6 +18,7 @@ from partisan_operator.leader import claims
 from partisan_operator.leader.election import Timing
 from partisan_operator.leader.lease import NAME
 from partisan_operator.schedule.fleet import unlimited
+from partisan_operator.schedule.limiter import ReconcileLimiter
 from partisan_operator.scope import Scope
 from partisan_operator.settings import Settings
 from partisan_operator.status.audience import Audience
@@ -37,7 +38,12 @@ async def api() -> AsyncIterator[FakeApi]:
 
 
 def scope(
-    api: FakeApi, identity: str, audience: Audience | None = None, *, namespace: str = ""
+    api: FakeApi,
+    identity: str,
+    audience: Audience | None = None,
+    *,
+    namespace: str = "",
+    limiter: ReconcileLimiter | None = None,
 ) -> Scope:
     nodes = FakeNodes()
     return Scope(
@@ -45,6 +51,7 @@ def scope(
         nodes,  # type: ignore[arg-type]
         Settings(node_image="node:1", namespaces=(namespace,) if namespace else ()),
         unlimited(),
+        limiter or ReconcileLimiter(),
         lease_namespace=namespace or "op",
         identity=identity,
         audience=audience,
@@ -74,6 +81,22 @@ async def test_clusters_are_handed_over_with_the_lease(api: FakeApi) -> None:
     assert api.writes > writes
     await second.stop()
     assert holder(api) == ""
+
+
+async def test_the_clusters_of_all_scopes_share_the_slots(api: FakeApi) -> None:
+    api.put(CLUSTER, MANIFEST)
+    api.put(CLUSTER.replace("/default/", "/other/"), {**MANIFEST, "metadata": OTHER})
+    limiter = ReconcileLimiter(at_a_time=1, slot_seconds=60.0)
+    scopes = [scope(api, name, namespace=name, limiter=limiter) for name in ("default", "other")]
+    for one, namespace in zip(scopes, ("default", "other"), strict=True):
+        one.learn(namespace, "ads")
+        one.start()
+    async with limiter.slot():
+        await until(lambda: all(one._supervisor._entries for one in scopes))
+        assert not [request for request in api.log if "partisanclusters" in request.path]
+    await until(lambda: "status" in api.objects[CLUSTER])
+    for one in scopes:
+        await one.stop()
 
 
 async def test_the_leader_alone_orders_the_nodes_of_a_deleted_cluster(api: FakeApi) -> None:

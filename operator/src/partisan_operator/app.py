@@ -33,6 +33,7 @@ from partisan_operator.models.clock import utc_now
 from partisan_operator.models.cluster import KIND
 from partisan_operator.observe.scraper import Scraper
 from partisan_operator.schedule.fleet import Fleet, members_of
+from partisan_operator.schedule.limiter import ReconcileLimiter
 from partisan_operator.scope import Scope
 from partisan_operator.settings import Settings
 from partisan_operator.web import serve
@@ -70,13 +71,14 @@ class Application:
         served = settings.namespaces or ("",)
         hubs = {} if settings.console_port is None else {key: Hub() for key in served}
         members = members_of(Kube(client, Fence()), settings.namespaces, self._is_excluded)
-        fleet = Fleet(members, settings.max_rolling_clusters)
+        fleet, limiter = Fleet(members, settings.max_rolling_clusters), ReconcileLimiter()
         self._scopes = {
             namespace: Scope(
                 client,
                 scraper,
                 settings,
                 fleet,
+                limiter,
                 lease_namespace=namespace or settings.lease_namespace,
                 identity=identity,
                 audience=hubs.get(namespace),

@@ -23,6 +23,7 @@ from partisan_operator.observe.observer import Observer
 from partisan_operator.observe.scraper import Scraper
 from partisan_operator.reconciler import Tools
 from partisan_operator.schedule.fleet import Fleet
+from partisan_operator.schedule.limiter import ReconcileLimiter
 from partisan_operator.settings import Settings
 from partisan_operator.status.audience import Audience
 from partisan_operator.supervisor import Supervisor
@@ -37,6 +38,7 @@ class Scope:
         scraper: Scraper,
         settings: Settings,
         fleet: Fleet,
+        limiter: ReconcileLimiter,
         *,
         lease_namespace: str,
         identity: str,
@@ -44,7 +46,8 @@ class Scope:
     ) -> None:
         """Make a scope; `start` enters the election.
 
-        The `audience` receives what its loops find out.
+        Other scopes of this process share the scraper, the fleet and the limiter. The `audience`
+        receives what its loops find out.
         """
         fence = Fence()
         kube = Kube(client, fence)
@@ -53,7 +56,16 @@ class Scope:
         self._known: set[tuple[str, str]] = set()
         self.audience = Audience() if audience is None else audience
         self._supervisor = Supervisor(
-            Tools(kube, observer, executor, scraper, settings, self.audience, fleet=fleet),
+            Tools(
+                kube,
+                observer,
+                executor,
+                scraper,
+                settings,
+                self.audience,
+                limiter=limiter,
+                fleet=fleet,
+            ),
             self._forget,
         )
         self._unclaimed = UnclaimedNamespaces(kube)
