@@ -102,6 +102,14 @@ def test_a_rejected_bearer_is_blamed_on_the_image(kubectl: FakeKubectl) -> None:
     assert text.splitlines()[-1] == f"Next     kubectl -n {NAMESPACE} edit pcl ads"
 
 
+def test_a_problem_that_a_later_operator_reports_is_one(kubectl: FakeKubectl) -> None:
+    kubectl.set_condition("Degraded", "True", "OutOfLuck", "what a later operator says")
+    for words in (["status", "ads"], ["status"]):
+        status, text = run(kubectl, *words)
+        assert status == 3
+        assert "OutOfLuck" in text
+
+
 def test_rejections_of_the_api_server_suggest_an_edit(kubectl: FakeKubectl) -> None:
     kubectl.set_condition("Degraded", "True", "ApplyFailed", "refused to apply StatefulSet ads")
     _, text = run(kubectl, "status", "ads")

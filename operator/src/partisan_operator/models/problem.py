@@ -47,7 +47,9 @@ class Reason(StrEnum):
 class Problem:
     """A problem of one cluster."""
 
-    reason: Reason
+    reason: str
+    """A `Reason`; of an operator of another version, it may be none of these."""
+
     message: str
     transient: bool = False
     """Whether it may resolve itself; it is reported only if it persists."""

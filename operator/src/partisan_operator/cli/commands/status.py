@@ -83,8 +83,8 @@ def problem_of(cluster: PartisanCluster, failures: Sequence[PodFailure]) -> Prob
     operator reports that the cluster is settled.
     """
     degraded = cluster.status.condition(ConditionType.DEGRADED)
-    if degraded and degraded.status == "True" and degraded.reason in set(Reason):
-        return Problem(Reason(degraded.reason), degraded.message)
+    if degraded and degraded.status == "True":
+        return Problem(degraded.reason, degraded.message)
     progressing = cluster.status.condition(ConditionType.PROGRESSING)
     if progressing is not None and progressing.status == "True":
         return None
