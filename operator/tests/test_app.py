@@ -105,6 +105,19 @@ def test_the_end_of_a_namespace_is_announced_when_it_begins(
     assert recorder.dissolved == [("default", "*")]
 
 
+def test_the_end_of_a_cluster_is_not_that_of_its_successor(
+    application: Application, recorder: Recorder
+) -> None:
+    application.cluster_event(event(uid="first"), "ADDED")
+    application.cluster_event(event(uid="second"), "ADDED")
+    application.cluster_event(event(uid="first"), "DELETED")
+    assert recorder.known == {("default", "ads")}
+    assert recorder.dissolved == []
+    application.cluster_event(event(uid="second"), "DELETED")
+    assert recorder.known == set()
+    assert recorder.dissolved == [("default", "ads")]
+
+
 def test_a_cluster_in_the_initial_list_is_always_recorded(
     application: Application, recorder: Recorder
 ) -> None:

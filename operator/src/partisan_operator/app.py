@@ -48,7 +48,7 @@ class Application:
         """Make an application; `run` opens its connections."""
         self._settings = settings
         self._scopes: dict[str, Scope] = {}
-        self._clusters: dict[str, tuple[int, bool]] = {}
+        self._clusters: dict[tuple[str, str], tuple[str, int, bool]] = {}
         self._children: dict[str, str] = {}
 
     async def run(self, stopping: asyncio.Event) -> None:
@@ -143,16 +143,19 @@ class Application:
         scope = self._scope_of(namespace)
         if scope is None:
             return
+        uid, known = metadata["uid"], self._clusters.get((namespace, name))
+        if event == "DELETED" and known is not None and known[0] != uid:
+            return  # Events of two objects come in any order: this one has a successor.
         if is_final(event, metadata):
             scope.dissolve(namespace, name)
-        state = metadata["generation"], "deletionTimestamp" in metadata
+        state = uid, metadata["generation"], "deletionTimestamp" in metadata
         if event == "DELETED":
-            self._clusters.pop(metadata["uid"], None)
+            self._clusters.pop((namespace, name), None)
             scope.forget(namespace, name)
-        elif event is None or self._clusters.get(metadata["uid"]) != state:
+        elif event is None or known != state:
             # A new watch reports all clusters. It may have missed events of their children, so all
             # children are observed.
-            self._clusters[metadata["uid"]] = state
+            self._clusters[namespace, name] = state
             scope.learn(namespace, name, complete=event is None)
 
     def namespace_event(self, manifest: Mapping[str, Any]) -> None:
