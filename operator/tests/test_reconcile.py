@@ -143,6 +143,19 @@ def test_scaling_replaces_no_pod() -> None:
     assert {pod.uid for pod in world.pods.values()} <= before
 
 
+def test_a_child_that_a_finalizer_holds_up_is_deleted_once() -> None:
+    world = World()
+    settle(cluster({"pods": {"ports": [{"name": "api", "port": 9000}]}}), world)
+
+    def deleted() -> list[str]:
+        actions = plan(cluster(), world).actions
+        return [action.name for action in actions if isinstance(action, reconcile.Delete)]
+
+    assert deleted() == ["ads-app"]
+    world.objects["Service", "ads-app"]["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    assert deleted() == []
+
+
 def test_a_shard_that_waits_for_its_certificate_is_not_reported_as_scaled() -> None:
     world = World()
     settle(cluster({"replicas": 250}), world)

@@ -243,7 +243,8 @@ def _unwanted(
         wanted = desired.find(kind, name) is not None
         in_use = kind in ("StatefulSet", "Service") and name in occupied
         kept = keeping and kind == "StatefulSet"
-        if not (wanted or in_use or kept) and owned_by(live, cluster.uid):
+        going = "deletionTimestamp" in live["metadata"]  # a finalizer holds it up
+        if not (wanted or in_use or kept or going) and owned_by(live, cluster.uid):
             yield Delete(kind, name, live["metadata"]["uid"])
 
 
