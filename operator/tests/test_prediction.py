@@ -99,6 +99,7 @@ def simulated(nodes: int, *, counting: float = 120.0, warm: bool = True) -> dict
         ("v1alpha1", "v9", "apiVersion: 'partisan.dev/v9' is not partisan.dev/v1alpha1 or"),
         ("PartisanCluster", "Pod", "there are 0 objects of kind PartisanCluster"),
         ("replicas: 8", "replicas: [", "not YAML"),
+        ("replicas: 8", "replicas: 2026-99-99", "not YAML: month must be in 1..12"),
     ],
 )
 def test_errors_in_a_manifest_are_named(before: str, after: str, problem: str) -> None:

@@ -31,7 +31,7 @@ def load(text: str, *, namespace: str = "default") -> PartisanCluster:
     """
     try:
         documents = [each for each in yaml.safe_load_all(text) if isinstance(each, dict)]
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError) as error:  # the latter of a date such as 2026-99-99
         raise ManifestError(f"not YAML: {' '.join(str(error).split())}") from None
     clusters = [each for each in documents if each.get("kind") == KIND]
     if len(clusters) != 1:
