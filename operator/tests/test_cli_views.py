@@ -133,6 +133,11 @@ def test_a_node_is_described_by_kubernetes_and_by_itself(kubectl: FakeKubectl) -
     assert "default    10  2.0 kB" in text
 
 
+def test_a_line_of_a_log_is_whole_whatever_it_holds(kubectl: FakeKubectl) -> None:
+    kubectl.log = "[pod/ads-1/node] 2026-01-01T00:00:00Z one\x0c\u2028\x85line\r\n"
+    assert run(kubectl, "logs", "ads")[1].endswith(" one\x0c\u2028\x85line\n")
+
+
 def test_what_a_node_reports_does_not_steer_the_terminal(kubectl: FakeKubectl) -> None:
     kubectl.reports["ads-2"]["version"] = "1.0\x1b]0;title\x07\x9b2J"
     _, text = run(kubectl, "describe", "node", "ads-2")

@@ -52,8 +52,9 @@ def run(context: Context, arguments: Namespace) -> int:
         lines = read(context.api.stream([*words, "--follow"]))
     else:
         # A pod that has not started has no log.
-        found = context.api.run([*words, "--ignore-errors"]).splitlines()
-        lines = iter(sorted(read(found), key=lambda line: line.order))
+        found = context.api.run([*words, "--ignore-errors"])
+        # Not splitlines: a form feed or a separator of Unicode is part of its line.
+        lines = iter(sorted(read(found.split("\n")), key=lambda line: line.order))
         if not found and not arguments.since:
             own = f"kubectl partisan -n {context.namespace}"
             raise CommandError(f"no node has logged anything yet: see {own} status {cluster.name}")
@@ -69,6 +70,6 @@ def read(lines: Iterable[str]) -> Iterator[Line]:
     The time of a line is its own, or else the container runtime's.
     """
     for line in lines:
-        if match := _PREFIXED.fullmatch(line):
+        if match := _PREFIXED.fullmatch(line.removesuffix("\r")):
             own = _STAMPED.fullmatch(match["text"]) or match
             yield Line(own["time"], match["node"], own["text"])
