@@ -207,6 +207,18 @@ def test_logs_name_the_cluster(form: Any, capsys: pytest.CaptureFixture[str]) ->
         assert "INFO    [default/ads] it works" in line
 
 
+def test_a_message_is_one_line_whatever_it_quotes(capsys: pytest.CaptureFixture[str]) -> None:
+    before = logging.root.handlers[:], logging.root.level
+    try:
+        logs.configure(Settings())
+        logging.getLogger("x").warning("ads-0 answered %s", "no\n2026-01-01 INFO all is well\x1b[A")
+    finally:
+        logging.root.handlers, logging.root.level = before
+    line = capsys.readouterr().err
+    assert line.count("\n") == 1
+    assert "no\\x0a2026-01-01 INFO all is well\\x1b[A" in line
+
+
 async def test_the_live_page_has_a_port_of_its_own_where_it_is_enabled(
     recorder: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,6 +9,9 @@ import sys
 from partisan_operator.models.clock import from_unix, to_wire
 from partisan_operator.settings import Settings
 
+_CONTROLS = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0))}
+"""A message may quote a node: without these it cannot look like several."""
+
 
 class _Json(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
@@ -31,7 +34,8 @@ class _Text(logging.Formatter):
         cluster = getattr(record, "cluster", None)
         subject = f" [{cluster}]" if cluster else ""
         moment = to_wire(from_unix(record.created))
-        line = f"{moment} {record.levelname:<7}{subject} {record.getMessage()}"
+        message = record.getMessage().translate(_CONTROLS)
+        line = f"{moment} {record.levelname:<7}{subject} {message}"
         return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
 
 
