@@ -91,6 +91,13 @@ def test_clusters_that_were_degraded_before_come_last() -> None:
     assert turns(member("a", degraded="CrashLooping")) == ["a"]
 
 
+@pytest.mark.parametrize("rollout", ["Created", "Rolling"])
+def test_a_cluster_whose_spec_is_not_followed_holds_no_other_up(rollout: str) -> None:
+    stuck = member("a", OLD, rollout, degraded="InvalidSpec")
+    assert turns(stuck, member("b", degraded="CrashLooping")) == ["b"]
+    assert turns(stuck) == ["a"]
+
+
 def test_a_paused_cluster_waits_and_holds_no_other_up() -> None:
     assert turns(member("a", paused=True), member("b")) == ["b"]
     assert turns(member("a", NEW, "Rolling", paused=True), member("b")) == ["b"]

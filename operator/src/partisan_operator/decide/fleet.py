@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from partisan_operator.decide.templates import image_of, live_templates
 from partisan_operator.models import PartisanCluster
-from partisan_operator.models.problem import shortened
+from partisan_operator.models.problem import UNFOLLOWED, shortened
 from partisan_operator.models.status import DefaultImageStatus, FleetRollout
 from partisan_operator.observe.fleet import FLEET_ANNOTATION, IGNORED, Member
 from partisan_operator.observe.observation import Observation
@@ -42,7 +42,8 @@ def hold(own: Member, fleet: Collection[Member], image: str, limit: int) -> Hold
     `fleet` are all clusters without `spec.image`, `own` included; at most `limit` of them roll. The
     queue has the clusters first that still roll to a previous default: they are not complete
     anyway, and the new image may be their repair, so that nothing halts them. Clusters that were
-    degraded before come last. Paused ones take no place, and ignored ones only their own.
+    degraded before come later, and those last whose spec is not followed: they do not take their
+    turn. Paused ones take no place, and ignored ones only their own.
     """
     if own.image == image:
         return None
@@ -129,5 +130,6 @@ def _key(member: Member) -> tuple[str, str]:
     return member.key
 
 
-def _order(member: Member) -> tuple[bool, bool, tuple[str, str]]:
-    return not member.rolling, bool(member.degraded), member.key
+def _order(member: Member) -> tuple[bool, bool, bool, tuple[str, str]]:
+    stays = member.degraded in UNFOLLOWED
+    return stays, not member.rolling, bool(member.degraded), member.key

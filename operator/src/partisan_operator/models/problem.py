@@ -43,6 +43,16 @@ class Reason(StrEnum):
     POD_MONITOR_UNAVAILABLE = "PodMonitorUnavailable"
 
 
+UNFOLLOWED = (
+    Reason.INVALID_SPEC,
+    Reason.NAME_CONFLICT,
+    Reason.TOKEN_INVALID,
+    Reason.BEARER_INVALID,
+    Reason.OVERRIDE_REFUSED,
+)
+"""Reasons with which nothing of the spec is followed."""
+
+
 @dataclass(frozen=True)
 class Problem:
     """A problem of one cluster."""

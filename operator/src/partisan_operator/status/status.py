@@ -11,7 +11,7 @@ from partisan_operator.decide.actions import Plan
 from partisan_operator.decide.certificates import CertificatePlan
 from partisan_operator.decide.fleet import Hold
 from partisan_operator.models import PartisanCluster, PartisanClusterStatus, clock
-from partisan_operator.models.problem import Problem, Reason
+from partisan_operator.models.problem import UNFOLLOWED, Problem
 from partisan_operator.models.spec import MAX_REPLICAS
 from partisan_operator.models.status import (
     ChannelStatus,
@@ -43,15 +43,6 @@ from partisan_operator.status.conditions import (
 )
 from partisan_operator.status.departed import DepartedActors
 from partisan_operator.status.run import Ledger, Verdict
-
-_UNFOLLOWED = (
-    Reason.INVALID_SPEC,
-    Reason.NAME_CONFLICT,
-    Reason.TOKEN_INVALID,
-    Reason.BEARER_INVALID,
-    Reason.OVERRIDE_REFUSED,
-)
-"""Problems with which nothing of the spec is followed."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +103,7 @@ def status_of(cluster: PartisanCluster, findings: Findings) -> tuple[PartisanClu
         rotating=_rotating(plan.tls, len(expected)),
         hold=findings.hold,
     )
-    followed = plan.problem is None or plan.problem.reason not in _UNFOLLOWED
+    followed = plan.problem is None or plan.problem.reason not in UNFOLLOWED
     in_force = followed and not (facts.applying or facts.reconfiguring)
     kinds = {condition.type: condition for condition in earlier.conditions}
     stated = conditions(facts, kinds, cluster.generation, clock.to_wire(now))
