@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
+from loop_rig import until
 from partisan_operator.act.mint import issue, new_authority
 from partisan_operator.models import clock
 from partisan_operator.observe.observation import Endpoint, Trust
@@ -173,6 +174,27 @@ async def test_a_few_nodes_are_scraped_at_a_time(serve: Serve) -> None:
     _, failures = await scraper.scrape([HERE] * 40)
     assert failures == {}
     assert most <= 4
+
+
+async def test_a_cluster_whose_nodes_hang_does_not_delay_another(serve: Serve) -> None:
+    hanging, released = 0, asyncio.Event()
+
+    async def some_hang(request: web.Request) -> web.Response:
+        nonlocal hanging
+        if "traffic" in request.query:
+            hanging += 1
+            await released.wait()
+        return await ok(request)
+
+    scraper = await serve(some_hang)
+    first = asyncio.create_task(scraper.scrape([HERE] * 40, traffic=True))
+    await until(lambda: hanging == 2)
+    async with asyncio.timeout(30):
+        reports, _ = await scraper.scrape([HERE])
+    assert set(reports) == {"ads-0"}
+    assert hanging == 2
+    released.set()
+    await first
 
 
 async def test_a_run_is_started_with_the_token(serve: Serve) -> None:

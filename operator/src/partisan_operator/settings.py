@@ -58,7 +58,8 @@ class Settings:
     observation of the others; shorter, and nodes on a busy Kubernetes node appear to hang."""
 
     scrape_concurrency: int = 64
-    """`SCRAPE_CONCURRENCY`: requests to nodes at a time, over all clusters."""
+    """`SCRAPE_CONCURRENCY`: requests to nodes at a time, over all clusters. Reports of one cluster
+    take half of them at most."""
 
     nodes_monitored: bool = False
     """`NODES_MONITORED`: true where the installation has a PodMonitor for the nodes of all

@@ -56,6 +56,7 @@ class Scraper:
         """
         self._timeout = aiohttp.ClientTimeout(total=timeout)
         self._slots = asyncio.Semaphore(concurrency)
+        self._share = max(1, concurrency // 2)
         self._clock = clock
         self._port = port
         # Connections are not kept: each idle one would occupy a process of its node.
@@ -70,13 +71,17 @@ class Scraper:
     async def scrape(
         self, endpoints: Iterable[Endpoint], *, traffic: bool = False
     ) -> tuple[dict[str, Seen], dict[str, str]]:
-        """Return the reports, and for the other pods the reason why there is none.
+        """Return the reports of one cluster, and for its other pods the reason why there is none.
 
         `traffic` asks for the traffic to each peer too; older nodes do not report it.
         """
         wanted = list(endpoints)
         path = "/status?traffic" if traffic else "/status"
-        answers = await asyncio.gather(*(self._attempt(endpoint, path) for endpoint in wanted))
+        # Half of the slots, and of the queue for them: if all nodes hang, other clusters go on.
+        share = asyncio.Semaphore(self._share)
+        answers = await asyncio.gather(
+            *(self._attempt(endpoint, path, share) for endpoint in wanted)
+        )
         reports, failures = {}, {}
         for endpoint, answer in zip(wanted, answers, strict=True):
             if isinstance(answer, Seen):
@@ -130,9 +135,11 @@ class Scraper:
         except (aiohttp.ClientError, TimeoutError) as error:
             raise ScrapeError(f"{endpoint.pod}: {_reason(error)}") from error
 
-    async def _attempt(self, endpoint: Endpoint, path: str) -> Seen | ScrapeError:
+    async def _attempt(
+        self, endpoint: Endpoint, path: str, share: asyncio.Semaphore
+    ) -> Seen | ScrapeError:
         try:
-            async with self._slots:
+            async with share, self._slots:
                 report = await self._read(endpoint, path)
         except ScrapeError as error:
             return error
