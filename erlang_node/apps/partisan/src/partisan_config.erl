@@ -17,6 +17,7 @@
 -export([get/1]).
 -export([default/1]).
 -export([changed/1]).
+-export([check_peers/1]).
 -export([store/1]).
 
 -type channel() :: #{
@@ -103,6 +104,8 @@
 
 %% @doc Validates and stores the configuration.
 -spec set(t()) -> ok | {error, Description :: string()}.
+set(Given) when not is_map(Given) ->
+    {error, "the configuration must be a map such as #{name => <<\"ads-0\">>}"};
 set(Given) ->
     try
         Config = validated(maps:merge(defaults(), Given)),
@@ -118,6 +121,8 @@ is_set() ->
 
 %% @doc The configuration with these changes, or what is wrong with one of them.
 -spec changed(changes()) -> {ok, t()} | {error, Description :: string()}.
+changed(Changes) when not is_map(Changes) ->
+    {error, "changes must be a map such as #{replicas => 3}"};
 changed(Changes) ->
     Config = persistent_term:get(?KEY),
     try
@@ -130,6 +135,15 @@ changed(Changes) ->
         {ok, maps:merge(Config, Fields#{channels => Channels})}
     catch
         throw:{invalid, Description} -> {error, lists:flatten(Description)}
+    end.
+
+%% @doc Fails with `{bad_peers, Description}' for anything but a list of peers.
+-spec check_peers(term()) -> ok.
+check_peers(Peers) ->
+    try check(peers, seeds, Peers) of
+        Peers -> ok
+    catch
+        throw:{invalid, Description} -> error({bad_peers, lists:flatten(Description)})
     end.
 
 %% @doc Stores a configuration returned by `changed/1'. Does not apply it to running processes
@@ -176,7 +190,9 @@ defaults() ->
     }.
 
 parallelism(error, Changes) -> {#{}, Changes};
-parallelism({Parallelism, Fields}, _Changes) -> {Parallelism, Fields}.
+parallelism({#{} = Parallelism, Fields}, _Changes) -> {Parallelism, Fields};
+parallelism({_Other, _Fields}, _Changes) ->
+    invalid("parallelism must be a map such as #{default => 4}", []).
 
 widen({Name, Parallelism}, Channels) when Name =/= overlay ->
     case [Channel || #{name := N} = Channel <- Channels, N =:= Name] of
@@ -214,8 +230,16 @@ validated(Config) ->
         end,
         Config
     ),
+    ok = overlay(Checked),
     #{tls := Tls, cluster := Cluster} = Checked,
     Checked#{tls := tls(Tls, Cluster)}.
+
+overlay(#{overlay := Spec, name := Name, host := Host, seeds := Seeds}) ->
+    Common = #{self => partisan_peer:new(Name, Host, 0), seed => {1, 2, 3}, seeds => Seeds},
+    case partisan_overlay_switch:can_start(Spec, Common) of
+        ok -> ok;
+        {error, Description} -> invalid("~ts", [Description])
+    end.
 
 fields() ->
     [
@@ -248,7 +272,7 @@ fields() ->
         {tls, tls}
     ].
 
-check(channels, channels, Value) when is_list(Value) ->
+check(channels, channels, Value) when length(Value) >= 0 ->
     channels(Value);
 check(Field, Rule, Value) ->
     is_valid(Rule, Value) orelse
@@ -271,15 +295,15 @@ is_valid(positive, Value) ->
 is_valid(overlay, {Kind, Parameters}) ->
     partisan_overlay_registry:is_usable(Kind) andalso is_map(Parameters);
 is_valid(seeds, Value) ->
-    is_list(Value) andalso lists:all(fun is_peer/1, Value);
+    all(fun is_peer/1, Value);
 is_valid(discovery, Value) ->
     partisan_discovery:is_valid(Value);
 is_valid(reachable, Value) ->
-    Value =:= applications orelse (is_list(Value) andalso lists:all(fun is_reachable/1, Value));
+    Value =:= applications orelse all(fun is_reachable/1, Value);
 is_valid(atoms, Value) ->
-    is_list(Value) andalso lists:all(fun is_atom/1, Value);
+    all(fun is_atom/1, Value);
 is_valid(handlers, Value) ->
-    is_list(Value) andalso lists:all(fun partisan_broadcast_handler:is_handler/1, Value);
+    all(fun partisan_broadcast_handler:is_handler/1, Value);
 is_valid(tls, none) ->
     true;
 is_valid(tls, #{certfile := _, keyfile := _, cacertfile := _} = Value) ->
@@ -292,6 +316,10 @@ is_valid(tls, #{certfile := _, keyfile := _, cacertfile := _} = Value) ->
         lists:all(fun is_file_name/1, maps:values(Files));
 is_valid(_Rule, _Value) ->
     false.
+
+%% Of a proper list.
+all(Is, Value) when length(Value) >= 0 -> lists:all(Is, Value);
+all(_Is, _Value) -> false.
 
 is_reachable({Name, messages}) -> is_atom(Name);
 is_reachable(Name) -> is_atom(Name).
@@ -316,7 +344,9 @@ wanted(overlay) ->
     io_lib:format("{Kind, #{...}}, where Kind is one of ~0p or a partisan_overlay module", [
         partisan_overlay_registry:known()
     ]);
-wanted(seeds) -> "a list of peers (partisan_peer:new/3)";
+wanted(seeds) ->
+    "a list of peers: partisan_peer:new(Name, Host, Port) of a binary, an IP address or a host "
+    "name in text, and a port number";
 wanted(discovery) ->
     "none, #{dns => {a, aaaa or srv, \"a name\"}} or #{file => \"a file\"}, with port, seeds, "
     "interval and for dns nameservers";

@@ -56,7 +56,17 @@ wrong_fields_are_named_test_() ->
             {host, {1, 2, 3}},
             {host, ""},
             {overlay, {no_such_overlay, #{}}},
+            {overlay, {client_server, #{}}},
+            {overlay, {publish_subscribe, #{brokers => [<<"a">>], replication => 2}}},
+            {overlay, {publish_subscribe, #{brokers => [<<"a">>], greeting_interval => soon}}},
+            {overlay, {hyparview, #{active_max => -1}}},
+            {overlay, {scamp_v2, #{lease => long}}},
             {seeds, [ads]},
+            {seeds, [partisan_peer:new(<<"ads-0">>, "ads-0.ads", 7946) | none]},
+            {reachable, [ads | none]},
+            {unreachable, [ads | none]},
+            {remote_execution, [lists | none]},
+            {channels, [#{name => a} | none]},
             {listen_port, 65536},
             {listen_ip, "127.0.0.1"},
             {heartbeat_interval, 0},
@@ -80,6 +90,15 @@ wrong_fields_are_named_test_() ->
             {colour, blue}
         ]
     ].
+
+usable_overlays_test_() ->
+    [
+        ?_assertEqual(ok, partisan_config:set((valid())#{overlay => Overlay}))
+     || Overlay <- [{scamp_v1, #{}}, {scamp_v2, #{lease => infinity}}, {hyparview, #{scan => x}}]
+    ].
+
+no_map_test() ->
+    ?assertMatch({error, _}, partisan_config:set([])).
 
 a_token_is_never_shown_test() ->
     {error, Text} = partisan_config:set((valid())#{token => <<"secret">>}),

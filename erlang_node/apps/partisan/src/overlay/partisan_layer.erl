@@ -62,9 +62,18 @@
 
 %% Construction and events.
 
-%% @doc A state with these options on top of the defaults, and the layer's own fields.
+%% @doc A state with these options on top of the defaults, and the layer's own fields. Fails with
+%% `{bad_parameter, {Name, Value}}' if a default is an integer and the option is no natural number.
 -spec new(Defaults :: map(), Given :: map(), Own :: map()) -> t().
 new(Defaults, #{self := Self, seed := Seed} = Given, Own) ->
+    ok = maps:foreach(
+        fun(Name, Value) ->
+            IsNumber = is_integer(maps:get(Name, Defaults, none)),
+            IsNumber andalso not (is_integer(Value) andalso Value >= 0) andalso
+                error({bad_parameter, {Name, Value}})
+        end,
+        Given
+    ),
     Own#{
         self => Self,
         options => maps:merge(Defaults, Given),

@@ -85,7 +85,9 @@
 %% @private
 -spec init(options()) -> {state(), [partisan_overlay:effect()]}.
 init(Given) ->
-    S0 = partisan_layer:new(defaults(), Given, #{leases => #{}, alone => 0, asked => #{}}),
+    % The lease may be `infinity'.
+    Defaults = maps:merge(defaults(), maps:filter(fun is_endless/2, Given)),
+    S0 = partisan_layer:new(Defaults, Given, #{leases => #{}, alone => 0, asked => #{}}),
     S1 = S0#{links => partisan_symmetric_view:new(option(sides, S0)), renewal => option(lease, S0)},
     Interval = option(heartbeat_interval, S1),
     partisan_layer:started(partisan_layer:start_timer_within(heartbeat, Interval, S1)).
@@ -308,6 +310,9 @@ links(Changed, S) ->
     partisan_layer:absorb(links, Changed, S).
 
 %% Internals: options.
+
+is_endless(Name, Value) ->
+    Name =:= lease andalso Value =:= infinity.
 
 %% SCAMP as revised.
 defaults() ->

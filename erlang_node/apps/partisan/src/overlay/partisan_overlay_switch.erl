@@ -17,6 +17,7 @@
 -export([init/2]).
 -export([handle/2]).
 -export([check/2]).
+-export([can_start/2]).
 -export([switch/2]).
 -export([set_seeds/2]).
 -export([retire/1]).
@@ -68,9 +69,15 @@ init(Spec, Common) ->
 handle(Event, O) ->
     flush(event(Event, O)).
 
-%% @doc Whether this overlay can be built. Overlays are values, so it is simply tried.
+%% @doc Whether this overlay can be built in the place of the present one.
 -spec check(spec(), t()) -> ok | {error, Description :: string()}.
-check({Kind, _} = Spec, #overlays{common = Common}) ->
+check(Spec, #overlays{common = Common}) ->
+    can_start(Spec, Common).
+
+%% @doc Whether an overlay can be built with these common options. Overlays are values, so it is
+%% simply tried.
+-spec can_start(spec(), Common :: map()) -> ok | {error, Description :: string()}.
+can_start({Kind, _} = Spec, Common) ->
     try start(Spec, Common) of
         _ -> ok
     catch
