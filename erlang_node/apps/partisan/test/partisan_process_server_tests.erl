@@ -28,6 +28,20 @@ server_test_() ->
         ]
     end}.
 
+invalid_options_test_() ->
+    Valid = #{module => partisan_test_process, name => process},
+    [
+        ?_assertEqual({error, Reason}, partisan_process_server:start_link(maps:merge(Valid, Given)))
+     || {Given, Reason} <- [
+            {#{members => [node]}, {bad_option, {members, [node]}}},
+            {#{options => []}, {bad_option, {options, []}}},
+            {#{deliver => none}, {bad_option, {deliver, none}}},
+            {#{send => drop}, {bad_option, {send, drop}}},
+            {#{directory => "/absent"}, {bad_option, {directory, "/absent"}}},
+            {#{sent => #{}}, {unknown_option, sent}}
+        ]
+    ].
+
 options([A, B]) ->
     Names = [name(A), name(B)],
     Self = name(A),
@@ -79,7 +93,7 @@ persisted([A, _]) ->
         ok = call(A, ?MODULE, restart, [#{directory => Dir}]),
         ?assertNot(is_map_key(persisted, ask(A, options))),
         ok = effects(A, [{persist, one}, {persist, two}]),
-        ok = call(A, ?MODULE, restart, [#{directory => Dir}]),
+        ok = call(A, ?MODULE, restart, [#{directory => list_to_binary(Dir)}]),
         ?assertMatch(#{persisted := two}, ask(A, options)),
         [File] = filelib:wildcard(filename:join(Dir, "*")),
         ok = file:write_file(File, <<"damaged">>),
@@ -92,6 +106,7 @@ persisted([A, _]) ->
 stray([A, B]) ->
     ok = call(B, partisan, forward, [name(A), process, hello]),
     ok = call(B, partisan, cast, [{process, name(A)}, hello]),
+    ok = call(B, partisan, cast, [{process, name(A)}, {members, [name(B) | none]}]),
     Call = [{process, name(A)}, hello],
     ?assertEqual({error, unknown_request}, call(B, partisan, call, Call)),
     ok = effects(A, [{deliver, alive}]),

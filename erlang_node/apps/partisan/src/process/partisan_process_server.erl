@@ -37,7 +37,7 @@
     options => map(),
     deliver => pid() | fun((Output :: term()) -> term()),
     send => partisan_transport:options(),
-    directory => file:filename()
+    directory => file:filename_all()
 }.
 -export_type([options/0]).
 
@@ -52,10 +52,14 @@
     file :: none | file:filename()
 }).
 
-%% @doc Starts a process.
+%% @doc Starts a process. `{error, Reason}' is `{bad_option, {Name, Value}}', also for a directory
+%% that does not exist, or `{unknown_option, Name}'.
 -spec start_link(options()) -> {ok, pid()} | {error, term()}.
-start_link(#{name := Name} = Options) ->
-    gen_server:start_link({local, Name}, ?MODULE, Options, []).
+start_link(#{module := _, name := Name} = Options) ->
+    case [Wrong || {Option, Value} <- maps:to_list(Options), Wrong <- wrong(Option, Value)] of
+        [] -> gen_server:start_link({local, Name}, ?MODULE, Options, []);
+        [Wrong | _] -> {error, Wrong}
+    end.
 
 %% @equiv call(Process, Request, 5000)
 -spec call(Process, Request :: term()) -> Answer :: term() when
@@ -76,6 +80,7 @@ call(Process, Request, Timeout) ->
 %% @doc Changes the members.
 -spec members(atom() | pid(), [partisan_process:name()]) -> ok.
 members(Process, Names) ->
+    are_names(Names) orelse error(badarg),
     gen_server:cast(Process, {members, Names}).
 
 %% gen_server.
@@ -113,8 +118,15 @@ handle_call(Unknown, _From, Server) ->
 
 %% @private
 -spec handle_cast(term(), #server{}) -> {noreply, #server{}}.
-handle_cast({members, Names}, #server{self = Self} = Server) ->
-    {noreply, handle({members, lists:usort([Self | Names])}, [], Server)};
+handle_cast({members, Names} = Request, #server{self = Self} = Server) ->
+    % It may come from another node.
+    case are_names(Names) of
+        true ->
+            {noreply, handle({members, lists:usort([Self | Names])}, [], Server)};
+        false ->
+            ok = partisan_stray:cast(Request),
+            {noreply, Server}
+    end;
 handle_cast(Unknown, Server) ->
     ok = partisan_stray:cast(Unknown),
     {noreply, Server}.
@@ -137,6 +149,25 @@ handle_info(Unknown, Server) ->
     {noreply, Server}.
 
 %% Internals.
+
+wrong(Option, Value) ->
+    case is_valid(Option, Value) of
+        true -> [];
+        false -> [{bad_option, {Option, Value}}];
+        unknown -> [{unknown_option, Option}]
+    end.
+
+is_valid(module, Module) -> is_atom(Module);
+is_valid(name, Name) -> is_atom(Name);
+is_valid(members, Names) -> are_names(Names);
+is_valid(options, Options) -> is_map(Options);
+is_valid(deliver, Deliver) -> is_pid(Deliver) orelse is_function(Deliver, 1);
+is_valid(send, Options) -> is_map(Options);
+is_valid(directory, Directory) -> filelib:is_dir(Directory);
+is_valid(_Option, _Value) -> unknown.
+
+are_names([Name | Names]) -> is_binary(Name) andalso are_names(Names);
+are_names(Names) -> Names =:= [].
 
 %% `Own' are messages to itself, oldest first: the next events of the process.
 handle(Event, Own, #server{module = Module, state = State} = Server) ->
@@ -189,9 +220,12 @@ deliver(#{}) ->
     fun(_Output) -> ok end.
 
 file(#{directory := Directory, name := Name}) ->
-    filename:join(Directory, atom_to_list(Name) ++ ".process");
+    filename:join(text(Directory), atom_to_list(Name) ++ ".process");
 file(#{}) ->
     none.
+
+text(Name) when is_binary(Name) -> unicode:characters_to_list(Name, file:native_name_encoding());
+text(Name) -> Name.
 
 persisted(none) ->
     #{};
