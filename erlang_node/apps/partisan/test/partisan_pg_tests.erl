@@ -8,7 +8,7 @@
 
 %% On the nodes.
 -export([start_member/2, watch/1, notices/0, monitor_group/1]).
--export([end_scope/2, restart_scope/2, forge_down/2, default_scope/0]).
+-export([end_scope/2, restart_scope/2, forge_down/2, default_scope/0, join_often/2]).
 
 %% Changes of three replicas with messages lost, repeated and out of order; then every one hears of
 %% every other.
@@ -82,6 +82,45 @@ lost_test() ->
     ?assertEqual([], Members(Lost, Rounds(9))),
     ?assertEqual([{Name, 1}], Members(Lost, Rounds(10))).
 
+changes_test() ->
+    New = fun(Name) -> partisan_groups:new(Name, 1, 0) end,
+    A = partisan_groups:join(g, [{a, 1}], New(<<"a">>)),
+    B1 = partisan_groups:join(h, [{b, 1}], partisan_groups:join(g, [{b, 1}, {b, 2}], New(<<"b">>))),
+    B2 = partisan_groups:leave(g, [{b, 1}], partisan_groups:join(h, [{b, 1}], B1)),
+    Views = [A, hear(B1, A), hear(B2, hear(B1, A)), partisan_replica:lost(<<"b">>, hear(B2, A))],
+    ?assertEqual(
+        [
+            [{join, g, [{b, 1}, {b, 2}]}, {join, h, [{b, 1}]}],
+            [{leave, g, [{b, 1}]}, {join, h, [{b, 1}]}],
+            [{leave, g, [{b, 2}]}, {leave, h, [{b, 1}, {b, 1}]}]
+        ],
+        [
+            partisan_groups:changes(Before, After)
+         || {Before, After} <- lists:zip(lists:droplast(Views), tl(Views))
+        ]
+    ),
+    ?assertEqual([], partisan_groups:changes(A, A)).
+
+%% More than fits into one message arrives, also if some of it is lost.
+parts_test() ->
+    Name = fun(N) -> <<"n", (integer_to_binary(N))/binary>> end,
+    Known = lists:foldl(
+        fun(N, View) ->
+            Member = {N, binary:copy(<<0>>, 100000)},
+            hear(partisan_groups:join(g, [Member], partisan_groups:new(Name(N), 1, 0)), View)
+        end,
+        partisan_groups:new(<<"a">>, 1, 0),
+        lists:seq(1, 9)
+    ),
+    Lacking = partisan_groups:new(<<"b">>, 1, 0),
+    {Answers, _} = partisan_replica:handle(partisan_replica:question(Lacking), Known),
+    Parts = [Message || {_, {entries, _} = Message} <- Answers],
+    ?assertEqual(5, length(Parts)),
+    ?assert(lists:all(fun(Part) -> erlang:external_size(Part) < 1 bsl 18 end, Parts)),
+    {[], Heard} = partisan_replica:handle(hd(Parts), Lacking),
+    ?assertNotEqual(9, length(partisan_groups:members(g, Heard))),
+    ?assertEqual(9, length(partisan_groups:members(g, hear(Known, Heard)))).
+
 nodes_test_() ->
     Star = #{
         overlay => {client_server, #{servers => [<<"node-1">>]}}, heartbeat_interval => 2000
@@ -94,6 +133,7 @@ nodes_test_() ->
                     {"scopes that end", fun scopes/1},
                     {"an end that is older than what is known", fun late/1},
                     {"the default scope", fun default/1},
+                    {"many members", fun many/1},
                     {"three nodes, of which one is lost", fun groups/1}
                 ]
             ]
@@ -137,6 +177,18 @@ late([_, A, B] = Nodes) ->
     % Another monitor has begun.
     ok = call(B, ?MODULE, end_scope, [late, kill]),
     ok = await(fun() -> Members() =:= 0 end).
+
+%% Each of them would be announced with all before it: some 100 MB.
+many([Server, A, _] = Nodes) ->
+    [{ok, _} = call(N, partisan_pg, start, [many]) || N <- Nodes],
+    Before = sent_bytes(A),
+    ok = call(A, ?MODULE, join_often, [many, 1500]),
+    Members = fun() -> length(call(Server, partisan_pg, get_members, [many, group])) end,
+    ok = await(fun() -> Members() =:= 1500 end),
+    ?assert(sent_bytes(A) - Before < 50000000).
+
+sent_bytes(Node) ->
+    lists:sum([Bytes || #{sent_bytes := Bytes} <- maps:values(call(Node, partisan, channels, []))]).
 
 default([_, A, _]) ->
     Joined = {join, group, 1},
@@ -197,6 +249,10 @@ forge_down(Scope, Node) ->
     #{Node := {Another, _}} = element(6, sys:get_state(Scope)),
     true = Another =/= Monitor,
     Members.
+
+join_often(Scope, Count) ->
+    Pid = spawn(fun() -> receive stop -> ok end end),
+    lists:foreach(fun(_) -> ok = partisan_pg:join(Scope, group, Pid) end, lists:seq(1, Count)).
 
 %% The functions without a scope.
 default_scope() ->

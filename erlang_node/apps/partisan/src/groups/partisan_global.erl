@@ -142,11 +142,15 @@ notify_all_name(_Name, _One, _Other) ->
 
 %% Internals.
 
-register(Name, Pid, Method, Mode) when is_pid(Pid), is_function(Method, 3) ->
+register(Name, Pid, Method, Mode) when
+    is_pid(Pid), node(Pid) =:= node(), is_function(Method, 3)
+->
     [{token, Token}] = ets:lookup(table(), token),
     gen_server:call(?MODULE, {register, Token, Name, Pid, Method, Mode}, infinity);
-register(_Name, Reference, Method, _Mode) when is_tuple(Reference), is_function(Method, 3) ->
-    error({nolocal, Reference}).
+register(_Name, Process, Method, _Mode) when
+    is_tuple(Process) orelse is_pid(Process), is_function(Method, 3)
+->
+    error({nolocal, Process}).
 
 %% Fails as a call of the server does if it does not run.
 table() ->

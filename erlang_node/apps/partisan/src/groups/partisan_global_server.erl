@@ -24,7 +24,10 @@
     pending = #{} :: #{reference() => fun((Reason :: term()) -> partisan_registry:event())},
     watched = [] :: [partisan_peer:name()],
     % Shows that a request comes from this node: a method is never taken from another one.
-    token :: reference()
+    token :: reference(),
+    % The monitor of the runtime, and the timer of the next comparison.
+    runtime :: reference(),
+    timer :: reference()
 }).
 
 %% gen_server.
@@ -32,15 +35,15 @@
 %% @private
 -spec init([]) -> {ok, #state{}}.
 init([]) ->
+    Runtime = partisan_replication:monitor_runtime(),
     ?NAME = ets:new(?NAME, [named_table, protected, {read_concurrency, true}]),
     Token = make_ref(),
     true = ets:insert(?NAME, {token, Token}),
     Count = partisan_replication:new_count(),
     Registry = partisan_registry:new(partisan:node(), partisan:incarnation(), Count),
-    _ = erlang:monitor(process, partisan_remote),
-    ok = partisan_replication:compare_later(),
     ok = partisan_replication:broadcast(?SERVER, partisan_replica:announcement(replica(Registry))),
-    State = #state{registry = Registry, token = Token},
+    Timer = partisan_replication:compare_later(),
+    State = #state{registry = Registry, token = Token, runtime = Runtime, timer = Timer},
     {ok, compare(State)}.
 
 %% @private
@@ -75,9 +78,8 @@ handle_info(Message, #state{registry = Registry} = State) when
             ok = partisan_stray:message(Message),
             {noreply, State}
     end;
-handle_info(compare, State) ->
-    ok = partisan_replication:compare_later(),
-    {noreply, compare(State)};
+handle_info({timeout, Timer, compare}, #state{timer = Timer} = State) ->
+    {noreply, compare(State#state{timer = partisan_replication:compare_later()})};
 handle_info({nodedown, Node}, #state{watched = Watched} = State) ->
     case partisan_remote:is_running() of
         true ->
@@ -86,13 +88,13 @@ handle_info({nodedown, Node}, #state{watched = Watched} = State) ->
             % Its `DOWN' comes next. Other nodes must not learn that one is lost which is not.
             {noreply, State}
     end;
-handle_info({'DOWN', _, process, {partisan_remote, _}, _}, State) ->
+handle_info({'DOWN', Runtime, process, _, _}, #state{runtime = Runtime} = State) ->
     % The runtime becomes another incarnation, for which no reference here is valid.
     {stop, {shutdown, runtime_restarted}, State};
 handle_info({'DOWN', Monitor, process, Pid, Reason}, #state{pending = Pending0} = State) ->
     case maps:take(Monitor, Pending0) of
         {Event, Pending} -> {noreply, event(Event(Reason), State#state{pending = Pending})};
-        error -> {noreply, ended(Pid, State)}
+        error -> {noreply, ended(Monitor, Pid, State)}
     end;
 handle_info(Unknown, State) ->
     ok = partisan_stray:message(Unknown),
@@ -115,11 +117,11 @@ reference(Pid, #state{processes = Processes} = State) ->
             {Reference, State#state{processes = Known}}
     end.
 
-ended(Pid, #state{processes = Processes0} = State) ->
+ended(Monitor, Pid, #state{processes = Processes0} = State) ->
     case maps:take(Pid, Processes0) of
-        {{_, Reference}, Processes} ->
+        {{Monitor, Reference}, Processes} ->
             event({ended, Reference}, State#state{processes = Processes});
-        error ->
+        _ ->
             State
     end.
 

@@ -3,6 +3,7 @@
 -module(partisan_groups).
 
 -export([new/3]).
+-export([is_valid/1]).
 -export([join/3]).
 -export([leave/3]).
 -export([clear/1]).
@@ -23,6 +24,13 @@
 -spec new(name(), partisan_peer:incarnation(), Count :: non_neg_integer()) -> t().
 new(Self, Incarnation, Count) ->
     partisan_replica:new(Self, Incarnation, Count).
+
+%% @doc Whether a message of another replica has groups of references, and nothing else.
+-spec is_valid(tuple()) -> boolean().
+is_valid({entries, #{} = Entries}) ->
+    lists:all(fun is_entry/1, maps:values(Entries));
+is_valid(_Other) ->
+    true.
 
 %% @doc Adds processes of this node to a group.
 -spec join(group(), [member()], t()) -> t().
@@ -48,27 +56,43 @@ nodes(Groups) ->
 %% @doc The members of a group, those of one node after another.
 -spec members(group(), t()) -> [member()].
 members(Group, Groups) ->
-    lists:append([maps:get(Group, Own, []) || {_, Own} <- partisan_replica:maps(Groups)]).
+    lists:append(partisan_replica:values(Group, Groups)).
 
 %% @doc The groups with members.
 -spec groups(t()) -> [group()].
 groups(Groups) ->
-    lists:usort(lists:append([maps:keys(Own) || {_, Own} <- partisan_replica:maps(Groups)])).
+    groups_of([Own || {_, Own} <- partisan_replica:maps(Groups)]).
 
-%% @doc Members that have joined or left, by group.
+%% @doc Members that have joined or left, by group. A member is of one node, so that the other nodes
+%% need not be compared.
 -spec changes(Before :: t(), After :: t()) -> [change()].
 changes(Before, After) ->
+    Changed = partisan_replica:changed(Before, After),
     [
         Change
-     || Group <- lists:usort(groups(Before) ++ groups(After)),
-        Previous <- [members(Group, Before)],
-        Members <- [members(Group, After)],
+     || Group <- groups_of(lists:append([[Old, New] || {Old, New} <- Changed])),
+        Members <- [
+            [{maps:get(Group, Old, []), maps:get(Group, New, [])} || {Old, New} <- Changed]
+        ],
         {_, _, [_ | _]} = Change <- [
-            {join, Group, Members -- Previous}, {leave, Group, Previous -- Members}
+            {join, Group, lists:append([New -- Old || {Old, New} <- Members])},
+            {leave, Group, lists:append([Old -- New || {Old, New} <- Members])}
         ]
     ].
 
 %% Internals.
+
+%% Not by `lists:usort/1': 1 and 1.0 are two groups.
+groups_of(Maps) ->
+    lists:sort(maps:keys(lists:foldl(fun maps:merge/2, #{}, Maps))).
+
+is_entry({_Version, #{} = Own}) ->
+    lists:all(fun are_members/1, maps:values(Own));
+is_entry(_) ->
+    false.
+
+are_members([Member | Members]) -> partisan_ref:is_process(Member) andalso are_members(Members);
+are_members(Members) -> Members =:= [].
 
 change(Group, Change, Groups) ->
     partisan_replica:change(

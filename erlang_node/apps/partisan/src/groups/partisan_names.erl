@@ -115,6 +115,7 @@ merged(Replica, N) ->
      || {Node, Own} <- partisan_replica:maps(Replica),
         {Name, Version, Holder} <- names(Own),
         % A node names its own processes only.
+        partisan_ref:is_process(Holder),
         Node =:= partisan_ref:peer_name(Holder),
         not is_map_key({Name, {Node, Version}}, Verdicts)
     ],

@@ -17,7 +17,8 @@
 %%% lost. Members of a node disappear when its scope ends, and when it is noticed that the node is
 %%% lost or restarts; if it was not lost after all, they are back after ten heartbeats, or its next
 %%% change. When the runtime of the own node restarts, the scope ends with `{shutdown,
-%%% runtime_restarted}' and its supervisor starts it again, without members.
+%%% runtime_restarted}' and its supervisor starts it again, without members: all scopes of a
+%%% supervisor end at once, so it needs an `intensity' of at least their number.
 -module(partisan_pg).
 
 -compile({no_auto_import, [monitor/2, demonitor/1, demonitor/2]}).
@@ -67,7 +68,7 @@ join(Scope, Group, Pid) when is_pid(Pid) ->
     join(Scope, Group, [Pid]);
 join(Scope, Group, Pids) ->
     ok = are_local(Pids),
-    gen_server:call(Scope, {join, Group, Pids}, infinity).
+    request(Scope, {join, Group, Pids}).
 
 %% @doc Removes processes of this node from a group, each once; `not_joined' if it has none of them.
 -spec leave(scope(), group(), pid() | [pid()]) -> ok | not_joined.
@@ -75,7 +76,7 @@ leave(Scope, Group, Pid) when is_pid(Pid) ->
     leave(Scope, Group, [Pid]);
 leave(Scope, Group, Pids) ->
     ok = are_local(Pids),
-    gen_server:call(Scope, {leave, Group, Pids}, infinity).
+    request(Scope, {leave, Group, Pids}).
 
 %% @doc The members of a group on all nodes; none if the scope does not run on this node.
 -spec get_members(scope(), group()) -> [partisan_ref:t()].
@@ -106,18 +107,18 @@ which_groups(Scope) ->
 %% reference and the present groups.
 -spec monitor_scope(scope()) -> {reference(), #{group() => [partisan_ref:t()]}}.
 monitor_scope(Scope) ->
-    gen_server:call(Scope, {monitor, self()}, infinity).
+    request(Scope, {monitor, self()}).
 
 %% @doc As `monitor_scope/1', of one group; returns its present members.
 -spec monitor(scope(), group()) -> {reference(), [partisan_ref:t()]}.
 monitor(Scope, Group) ->
-    gen_server:call(Scope, {monitor, self(), Group}, infinity).
+    request(Scope, {monitor, self(), Group}).
 
 %% @doc Ends the notifications of a monitor; none remains in the mailbox. `false' if there are none;
 %% on OTP 29, as in its `pg', also `ok'.
 -spec demonitor(scope(), reference()) -> ok | false.
 demonitor(Scope, Reference) ->
-    Ended = gen_server:call(Scope, {demonitor, Reference}, infinity),
+    Ended = request(Scope, {demonitor, Reference}),
     ok = flush(Reference),
     Ended.
 
@@ -170,16 +171,20 @@ demonitor(Reference) ->
 
 %% Internals.
 
+%% Scopes are offered to other nodes, but take requests from their own alone.
+request(Scope, Request) ->
+    gen_server:call(Scope, {partisan_reach:here(), Request}, infinity).
+
 known(Scope, Request) ->
     try
-        {ok, gen_server:call(Scope, Request, infinity)}
+        {ok, request(Scope, Request)}
     catch
         % It does not run, or has ended meanwhile.
         exit:{_, {gen_server, call, _}} -> error
     end.
 
 are_local(Pids) when is_list(Pids) ->
-    _ = [error({nolocal, Pid}) || Pid <- Pids, not is_pid(Pid)],
+    _ = [error({nolocal, Pid}) || Pid <- Pids, not is_pid(Pid) orelse node(Pid) =/= node()],
     ok;
 are_local(Reference) when is_tuple(Reference) ->
     error({nolocal, Reference}).

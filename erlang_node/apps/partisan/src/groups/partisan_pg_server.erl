@@ -35,6 +35,9 @@
 -define(NOT_MONITORED, false).
 -endif.
 
+%% Of announcements, at most.
+-define(BYTES_PER_MS, 1000).
+
 -type name() :: partisan_peer:name().
 -type scope() :: partisan_pg:scope().
 -type group() :: partisan_pg:group().
@@ -48,7 +51,14 @@
     % Who is notified of changes, and of which.
     watchers = #{} :: #{reference() => {pid(), all | {group, group()}}},
     % Monitors of other nodes' scopes, with what was known of each when its monitor began.
-    watched = #{} :: #{name() => {Monitor :: reference(), partisan_replica:version() | none}}
+    watched = #{} :: #{name() => {Monitor :: reference(), partisan_replica:version() | none}},
+    % Shows that a request comes from this node: others could name any process here.
+    here = partisan_reach:here() :: reference() | none,
+    % The monitor of the runtime, and the timer of the next comparison.
+    runtime :: reference(),
+    timer :: reference(),
+    % The timer before whose end the own groups are not announced again, and whether they then are.
+    pause = none :: none | {reference(), IsDue :: boolean()}
 }).
 
 %% gen_server.
@@ -58,11 +68,11 @@
 init(Scope) ->
     % So that it announces its end.
     false = process_flag(trap_exit, true),
+    Runtime = partisan_replication:monitor_runtime(),
     Count = partisan_replication:new_count(),
     Groups = partisan_groups:new(partisan:node(), partisan:incarnation(), Count),
-    State = #state{scope = Scope, groups = Groups},
-    _ = erlang:monitor(process, partisan_remote),
-    ok = partisan_replication:compare_later(),
+    Timer = partisan_replication:compare_later(),
+    State = #state{scope = Scope, groups = Groups, runtime = Runtime, timer = Timer},
     % The members of a previous scope are none any more.
     ok = announce(Groups, State),
     ok = partisan_replication:compare(server(State), Groups),
@@ -70,34 +80,8 @@ init(Scope) ->
 
 %% @private
 -spec handle_call(term(), gen_server:from(), #state{}) -> {reply, term(), #state{}}.
-handle_call({join, Group, Pids}, _From, #state{groups = Groups, joined = Joined0} = State) ->
-    Joined = lists:foldl(fun(Pid, J) -> add(Pid, Group, J) end, Joined0, Pids),
-    Changed = partisan_groups:join(Group, references(Pids, Joined), Groups),
-    {reply, ok, own(Changed, State#state{joined = Joined})};
-handle_call({leave, Group, Pids}, _From, State) ->
-    case left(Group, Pids, State) of
-        State -> {reply, not_joined, State};
-        Left -> {reply, ok, Left}
-    end;
-handle_call({members, Group}, _From, #state{groups = Groups} = State) ->
-    {reply, partisan_groups:members(Group, Groups), State};
-handle_call({local_members, Group}, _From, #state{joined = Joined} = State) ->
-    {reply, [P || {P, {_, _, Theirs}} <- maps:to_list(Joined), G <- Theirs, G =:= Group], State};
-handle_call(which_groups, _From, #state{groups = Groups} = State) ->
-    {reply, partisan_groups:groups(Groups), State};
-handle_call({monitor, Pid}, _From, #state{groups = Groups} = State) ->
-    Present = [{G, partisan_groups:members(G, Groups)} || G <- partisan_groups:groups(Groups)],
-    watched(Pid, all, maps:from_list(Present), State);
-handle_call({monitor, Pid, Group}, _From, #state{groups = Groups} = State) ->
-    watched(Pid, {group, Group}, partisan_groups:members(Group, Groups), State);
-handle_call({demonitor, Reference}, _From, #state{watchers = Watchers} = State) ->
-    case is_map_key(Reference, Watchers) of
-        true ->
-            true = erlang:demonitor(Reference, [flush]),
-            {reply, ok, State#state{watchers = maps:remove(Reference, Watchers)}};
-        false ->
-            {reply, ?NOT_MONITORED, State}
-    end;
+handle_call({Here, Request}, _From, #state{here = Here} = State) ->
+    request(Request, State);
 handle_call(Unknown, _From, State) ->
     {reply, partisan_stray:call(Unknown), State}.
 
@@ -112,15 +96,20 @@ handle_cast(Unknown, State) ->
 handle_info(Message, #state{groups = Groups} = State) when
     is_tuple(Message), element(1, Message) =:= ?MESSAGE
 ->
-    case partisan_replication:received(server(State), Message, Groups) of
+    IsValid = fun partisan_groups:is_valid/1,
+    case partisan_replication:received(server(State), IsValid, Message, Groups) of
         {ok, Changed} -> {noreply, changed(Changed, State)};
         error -> {noreply, State}
     end;
-handle_info(compare, #state{groups = Groups} = State) ->
-    ok = partisan_replication:compare_later(),
+handle_info({timeout, Timer, compare}, #state{timer = Timer, groups = Groups} = State) ->
     ok = partisan_replication:compare(server(State), Groups),
-    {noreply, watch(State#state{groups = partisan_replica:round(Groups)})};
-handle_info({'DOWN', _, process, {partisan_remote, _}, _}, State) ->
+    Next = partisan_replication:compare_later(),
+    {noreply, watch(State#state{groups = partisan_replica:round(Groups), timer = Next})};
+handle_info({timeout, Timer, announce}, #state{pause = {Timer, false}} = State) ->
+    {noreply, State#state{pause = none}};
+handle_info({timeout, Timer, announce}, #state{pause = {Timer, true}} = State) ->
+    {noreply, announce_own(State#state{pause = none})};
+handle_info({'DOWN', Runtime, process, _, _}, #state{runtime = Runtime} = State) ->
     % The runtime becomes another incarnation, for which no reference here is valid.
     {stop, {shutdown, runtime_restarted}, State};
 handle_info({'DOWN', Monitor, process, {_, Node}, Reason}, #state{watched = Watched} = State) when
@@ -134,7 +123,7 @@ handle_info({'DOWN', Monitor, process, {_, Node}, Reason}, #state{watched = Watc
 handle_info({'DOWN', Reference, process, Pid, _}, #state{watchers = Watchers} = State) ->
     case is_map_key(Reference, Watchers) of
         true -> {noreply, State#state{watchers = maps:remove(Reference, Watchers)}};
-        false -> {noreply, ended(Pid, State)}
+        false -> {noreply, ended(Reference, Pid, State)}
     end;
 handle_info(Unknown, State) ->
     ok = partisan_stray:message(Unknown),
@@ -156,6 +145,35 @@ terminate(_Reason, #state{groups = Groups} = State) ->
     end.
 
 %% Internals.
+
+request({join, Group, Pids}, #state{groups = Groups, joined = Joined0} = State) ->
+    Joined = lists:foldl(fun(Pid, J) -> add(Pid, Group, J) end, Joined0, Pids),
+    Changed = partisan_groups:join(Group, references(Pids, Joined), Groups),
+    {reply, ok, own(Changed, State#state{joined = Joined})};
+request({leave, Group, Pids}, State) ->
+    case left(Group, Pids, State) of
+        State -> {reply, not_joined, State};
+        Left -> {reply, ok, Left}
+    end;
+request({members, Group}, #state{groups = Groups} = State) ->
+    {reply, partisan_groups:members(Group, Groups), State};
+request({local_members, Group}, #state{joined = Joined} = State) ->
+    {reply, [P || {P, {_, _, Theirs}} <- maps:to_list(Joined), G <- Theirs, G =:= Group], State};
+request(which_groups, #state{groups = Groups} = State) ->
+    {reply, partisan_groups:groups(Groups), State};
+request({monitor, Pid}, #state{groups = Groups} = State) ->
+    Present = [{G, partisan_groups:members(G, Groups)} || G <- partisan_groups:groups(Groups)],
+    watched(Pid, all, maps:from_list(Present), State);
+request({monitor, Pid, Group}, #state{groups = Groups} = State) ->
+    watched(Pid, {group, Group}, partisan_groups:members(Group, Groups), State);
+request({demonitor, Reference}, #state{watchers = Watchers} = State) ->
+    case is_map_key(Reference, Watchers) of
+        true ->
+            true = erlang:demonitor(Reference, [flush]),
+            {reply, ok, State#state{watchers = maps:remove(Reference, Watchers)}};
+        false ->
+            {reply, ?NOT_MONITORED, State}
+    end.
 
 references(Pids, Joined) -> [element(2, maps:get(Pid, Joined)) || Pid <- Pids].
 
@@ -193,19 +211,34 @@ kept(Pid, {Monitor, _, []}, Joined) ->
 kept(Pid, Own, Joined) ->
     Joined#{Pid := Own}.
 
-ended(Pid, #state{joined = Joined} = State) ->
-    lists:foldl(fun(Group, S) -> left(Group, [Pid], S) end, State, groups_of(Pid, Joined)).
+ended(Monitor, Pid, #state{joined = Joined} = State) ->
+    case Joined of
+        #{Pid := {Monitor, _, Groups}} ->
+            lists:foldl(fun(Group, S) -> left(Group, [Pid], S) end, State, Groups);
+        #{} ->
+            State
+    end.
 
 %% This node's own groups have changed.
 own(Groups, State) ->
+    announce_own(changed(Groups, State)).
+
+%% Each announcement has all groups of this node. So many changes of large groups share one: others
+%% would be sent more than they can take, on the overlay's own channel.
+announce_own(#state{pause = none, groups = Groups} = State) ->
     ok = announce(Groups, State),
-    changed(Groups, State).
+    case erlang:external_size(partisan_replica:announcement(Groups)) div ?BYTES_PER_MS of
+        0 -> State;
+        Ms -> State#state{pause = {erlang:start_timer(Ms, self(), announce), false}}
+    end;
+announce_own(#state{pause = {Timer, _}} = State) ->
+    State#state{pause = {Timer, true}}.
 
 announce(Groups, State) ->
     partisan_replication:broadcast(server(State), partisan_replica:announcement(Groups)).
 
 changed(Groups, #state{groups = Before, watchers = Watchers} = State) ->
-    Changes = partisan_groups:changes(Before, Groups),
+    Changes = [C || map_size(Watchers) > 0, C <- partisan_groups:changes(Before, Groups)],
     _ = [
         Pid ! {Reference, What, Group, Members}
      || {Reference, {Pid, Of}} <- maps:to_list(Watchers),

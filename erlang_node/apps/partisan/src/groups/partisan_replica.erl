@@ -15,6 +15,9 @@
 %%% A node that notices a loss late would bring the lost node back to the others, and they to it, in
 %%% turns. So what was known of a lost node is not learned again for some rounds, in which the
 %%% others notice too; newer changes are.
+%%%
+%%% What a replica lacks comes in several messages if it is much. The next digest asks again for
+%%% those that are lost.
 -module(partisan_replica).
 
 -export([new/3]).
@@ -30,10 +33,16 @@
 -export([version/2]).
 -export([map/2]).
 -export([maps/1]).
+-export([values/2]).
+-export([changed/2]).
 -export([covers/2]).
+%% For partisan_topics.
+-export([parts/1]).
 
 %% Rounds for which what was known of a lost node is not learned again.
 -define(FORGOTTEN, 10).
+%% Bytes of entries in a message, unless one entry has more: all of them may be too large for one.
+-define(PART_BYTES, 1 bsl 18).
 
 -type name() :: partisan_peer:name().
 %% A node that restarts counts from the start, with a larger incarnation.
@@ -87,7 +96,7 @@ handle({digest, From, Digest, Answer}, #{entries := Entries} = Replica) when
 ->
     Lacking = newer_than(Digest, Entries),
     Messages =
-        [{From, {entries, Lacking}} || Lacking =/= #{}] ++
+        [{From, {entries, Part}} || Part <- parts(Lacking)] ++
             [{From, digest(false, Replica)} || Answer],
     {Messages, Replica}.
 
@@ -96,6 +105,7 @@ handle({digest, From, Digest, Answer}, #{entries := Entries} = Replica) when
 merge(Received, #{self := Self, entries := Entries, lost := Lost} = Replica) ->
     Known = maps:merge(versions(Lost), versions(Entries)),
     Newer = newer_than(Known, maps:remove(Self, Received)),
+    true = lists:all(fun is_entry/1, maps:to_list(Newer)),
     Replica#{entries := maps:merge(Entries, Newer), lost := maps:without(maps:keys(Newer), Lost)}.
 
 %% @doc Forgets a node that is lost.
@@ -122,7 +132,8 @@ nodes(#{entries := Entries}) ->
 %% @doc The version of what is known of a node.
 -spec version(name(), t()) -> version() | none.
 version(Node, #{entries := Entries}) ->
-    maps:get(Node, versions(Entries), none).
+    {Version, _} = maps:get(Node, Entries, {none, #{}}),
+    Version.
 
 %% @doc The map of a node: empty if it is not known.
 -spec map(name(), t(Key, Value)) -> #{Key => Value}.
@@ -135,6 +146,24 @@ map(Node, #{entries := Entries}) ->
 maps(#{entries := Entries}) ->
     [{Node, Own} || {Node, {_, Own}} <- lists:sort(maps:to_list(Entries))].
 
+%% @doc The values of a key, in the order of the names of its nodes.
+-spec values(Key, t(Key, Value)) -> [Value].
+values(Key, #{entries := Entries}) ->
+    Values = [{Node, Value} || {Node, {_, #{Key := Value}}} <- maps:to_list(Entries)],
+    [Value || {_, Value} <- lists:keysort(1, Values)].
+
+%% @doc The maps of the nodes that have changed, in the order of their names: what was known of
+%% each, and what is.
+-spec changed(Before :: t(Key, Value), After :: t(Key, Value)) ->
+    [{Old :: #{Key => Value}, New :: #{Key => Value}}].
+changed(#{entries := Old} = Before, #{entries := New} = After) ->
+    Changed = [
+        Node
+     || Node <- lists:usort(maps:keys(Old) ++ maps:keys(New)),
+        version(Node, Before) =/= version(Node, After)
+    ],
+    [{map(Node, Before), map(Node, After)} || Node <- Changed].
+
 %% @doc Whether the replica lacks nothing of one with this digest.
 -spec covers(digest(), t()) -> boolean().
 covers(Digest, #{entries := Entries, lost := Lost}) ->
@@ -143,13 +172,34 @@ covers(Digest, #{entries := Entries, lost := Lost}) ->
         fun({Node, Version}) -> Version =< maps:get(Node, Known, {0, -1}) end, maps:to_list(Digest)
     ).
 
+%% @doc Entries by node, divided for several messages; none of no entries.
+-spec parts(#{name() => Entry}) -> [#{name() => Entry}] when Entry :: term().
+parts(Entries) when map_size(Entries) =:= 0 ->
+    [];
+parts(Entries) ->
+    {_, Last, Full} = maps:fold(fun part/3, {0, #{}, []}, Entries),
+    [Last | Full].
+
 %% Internals.
+
+part(Node, Entry, {Bytes, Part, Full}) ->
+    case erlang:external_size(Entry) of
+        More when Bytes =:= 0; Bytes + More =< ?PART_BYTES ->
+            {Bytes + More, Part#{Node => Entry}, Full};
+        More ->
+            {More, #{Node => Entry}, [Part | Full]}
+    end.
 
 digest(Answer, #{self := Self, entries := Entries}) ->
     {digest, Self, versions(Entries), Answer}.
 
 versions(Versioned) ->
     maps:map(fun(_, {Version, _}) -> Version end, Versioned).
+
+is_entry({Node, {{Incarnation, Count}, _Own}}) ->
+    is_binary(Node) andalso is_integer(Incarnation) andalso is_integer(Count);
+is_entry(_) ->
+    false.
 
 newer_than(Digest, Entries) ->
     maps:filter(

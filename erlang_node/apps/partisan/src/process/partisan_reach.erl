@@ -23,6 +23,7 @@
 -module(partisan_reach).
 
 -export([init/0]).
+-export([here/0]).
 -export([route/3]).
 -export([route/4]).
 -export([remember/3]).
@@ -35,6 +36,7 @@
 %% By name: its process and whether it is offered. If another process registers the name, the
 %% decision is made again.
 -define(DECIDED, ?MODULE).
+-define(HERE, {?MODULE, here}).
 %% Destinations a connection remembers.
 -define(KNOWN, 256).
 
@@ -63,7 +65,14 @@
 init() ->
     Options = [named_table, public, set, {read_concurrency, true}],
     _ = ets:whereis(?DECIDED) =:= undefined andalso ets:new(?DECIDED, Options),
+    _ = here() =:= none andalso persistent_term:put(?HERE, make_ref()),
     partisan_ref:init().
+
+%% @doc A mark by which an offered server recognises the requests of its own node; `none' before
+%% the first start of the runtime.
+-spec here() -> reference() | none.
+here() ->
+    persistent_term:get(?HERE, none).
 
 %% @equiv route(Origin, Destination, Message, #{})
 -spec route(origin(), partisan_ref:destination(), Message :: term()) -> routed().
