@@ -6,6 +6,9 @@
 
 -import(partisan_test_cluster, [call/4, name/1, await/1]).
 
+%% On the nodes.
+-export([change_all/2]).
+
 %% Nodes in a connected graph; messages arrive in any order, and some subscriptions are lost.
 exactly_the_subscribers_test_() ->
     {timeout, 600, fun() ->
@@ -54,6 +57,26 @@ a_node_taken_for_dead_objects_test() ->
     ?assertEqual({entries, #{<<"a">> => {{1, 3}, [news]}}}, Objection),
     ?assertEqual([<<"a">>], partisan_topics:subscribers(news, A3)).
 
+entries_beyond_one_message_test() ->
+    Name = fun(N) -> <<"n", (integer_to_binary(N))/binary>> end,
+    Large = binary:copy(<<0>>, 100000),
+    Entries = maps:from_list([{Name(N), {{1, 1}, [{N, Large}]}} || N <- lists:seq(1, 50)]),
+    Heard = {entries, Entries},
+    {T0, []} = partisan_topics:message(<<"b">>, Heard, partisan_topics:new(<<"a">>, 1)),
+    {T1, First} = partisan_topics:neighbour_up(<<"c">>, T0),
+    {_, Again} = partisan_topics:message(<<"c">>, {compare, 0}, T1),
+    Parts = [Part || {send, <<"c">>, {entries, Part}} <- First],
+    ?assertEqual(25, length(Parts)),
+    ?assertEqual(Entries, lists:foldl(fun maps:merge/2, #{}, Parts)),
+    % Those that found no room are not always the same.
+    ?assertEqual(lists:sort(First), lists:sort(Again)),
+    ?assertNotEqual(hd(First), hd(Again)).
+
+a_faulty_list_of_topics_is_not_learnt_test() ->
+    T = partisan_topics:new(<<"a">>, 1),
+    Faulty = {entries, #{<<"b">> => {{1, 1}, [news | sport]}}},
+    ?assertEqual({T, []}, partisan_topics:message(<<"b">>, Faulty, T)).
+
 a_second_copy_is_dropped_test() ->
     {T0, []} = partisan_topics:subscribe(news, partisan_topics:new(<<"a">>, 1)),
     Message = {publish, {<<"b">>, 7, 1}, news, hello, []},
@@ -68,7 +91,10 @@ a_second_copy_is_dropped_test() ->
 %% On real sockets, in views smaller than the cluster.
 cluster_test_() ->
     {setup, fun cluster/0, fun partisan_test_cluster:stop/1, fun(Nodes) ->
-        {"topics on real nodes", {timeout, 600, fun() -> on_nodes(Nodes) end}}
+        [
+            {"many topics of a node", {timeout, 600, fun() -> many(Nodes) end}},
+            {"topics on real nodes", {timeout, 600, fun() -> on_nodes(Nodes) end}}
+        ]
     end}.
 
 cluster() ->
@@ -77,6 +103,28 @@ cluster() ->
     ok = await(fun() -> lists:all(fun(N) -> call(N, partisan, joined, []) end, Nodes) end),
     [ok = call(Node, partisan_test_sink, start, [sink]) || Node <- Nodes],
     Nodes.
+
+%% Each of them would be sent with all before it: some 300 MB.
+many([A, B | _]) ->
+    Before = sent_bytes(B),
+    Topics = [{N, binary:copy(<<0>>, 100)} || N <- lists:seq(1, 1500)],
+    Known = fun(Expected) ->
+        lists:all(
+            fun(T) -> call(A, partisan_pubsub, subscribers, [T]) =:= Expected end,
+            [hd(Topics), lists:last(Topics)]
+        )
+    end,
+    ok = call(B, ?MODULE, change_all, [subscribe, Topics]),
+    ok = await(fun() -> Known([name(B)]) end),
+    ok = call(B, ?MODULE, change_all, [unsubscribe, Topics]),
+    ok = await(fun() -> Known([]) end),
+    ?assert(sent_bytes(B) - Before < 100000000).
+
+change_all(Change, Topics) ->
+    lists:foreach(fun(T) -> ok = apply(partisan, Change, [T, whereis(sink)]) end, Topics).
+
+sent_bytes(Node) ->
+    lists:sum([Bytes || #{sent_bytes := Bytes} <- maps:values(call(Node, partisan, channels, []))]).
 
 on_nodes([A, B, C, D, E, F] = Nodes) ->
     In = [A, C, D, F],

@@ -101,7 +101,7 @@ configure({Names, Replication}, B) ->
 %% @doc Adds a local subscription to a topic.
 -spec subscribe(topic(), t()) -> {t(), [effect()]}.
 subscribe(Topic, #brokers{topics = Topics} = B) ->
-    register_changes(B#brokers{topics = lists:usort([Topic | Topics])}).
+    register_changes(B#brokers{topics = partisan_topics:add(Topic, Topics)}).
 
 %% @doc Removes the last local subscription to a topic.
 -spec unsubscribe(topic(), t()) -> {t(), [effect()]}.
@@ -130,7 +130,7 @@ neighbour_down(Name, #brokers{ages = Ages, registered = Registered} = B) ->
 %% @doc Handles a message from another node.
 -spec message(From :: name(), message(), t()) -> {t(), [effect()]}.
 message(From, {register, Topics}, B) when is_list(Topics) ->
-    {enter(From, lists:usort(Topics), B), []};
+    {enter(From, Topics, B), []};
 message(From, {registered, Digest}, #brokers{registry = Registry} = B) ->
     case erlang:phash2(maps:get(From, Registry, [])) of
         Digest -> {B, []};
@@ -138,7 +138,7 @@ message(From, {registered, Digest}, #brokers{registry = Registry} = B) ->
     end;
 message(From, register_again, #brokers{registered = Registered} = B) ->
     {B, [{send, From, {register, maps:get(From, Registered, [])}}]};
-message(From, {publish, {From, _, _} = Id, Topic, Payload}, B) ->
+message(From, {publish, {From, I, N} = Id, Topic, Payload}, B) when is_integer(I), is_integer(N) ->
     {B, serve(From, Id, Topic, Payload, B)};
 message(From, {accepted, Id}, #brokers{publications = Publications} = B) ->
     case Publications of
@@ -203,15 +203,14 @@ homes(Topic, #brokers{names = Names, replication = Replication, ages = Ages}) ->
         Home <- lists:sublist([Name || {Name, Age} <- Up, Age >= Least], Replication)
     ]).
 
+%% Nothing to compare without brokers, however many topics there are.
+register_changes(#brokers{names = [], registered = None} = B) when map_size(None) =:= 0 ->
+    {B, []};
 register_changes(#brokers{self = Self, topics = Topics, registered = Before} = B) ->
     Wanted = lists:foldl(
         fun({Name, Topic}, Lists) -> Lists#{Name => [Topic | maps:get(Name, Lists, [])]} end,
         #{},
-        [
-            {Name, Topic}
-         || Topic <- lists:reverse(lists:usort(Topics)),
-            Name <- homes(Topic, B)
-        ]
+        [{Name, Topic} || Topic <- lists:reverse(Topics), Name <- homes(Topic, B)]
     ),
     Changed = [
         {Name, List}
@@ -222,7 +221,7 @@ register_changes(#brokers{self = Self, topics = Topics, registered = Before} = B
     Here = enter(Self, maps:get(Self, Wanted, []), B#brokers{registered = Wanted}),
     {Here, [{send, Name, {register, List}} || {Name, List} <- Changed, Name =/= Self]}.
 
-%% Replaces the registrations of a subscriber.
+%% Replaces the registrations of a subscriber. A faulty one may repeat a topic.
 enter(Name, Topics, #brokers{registry = Registry, subscribers = Subscribers0} = B) ->
     Previous = maps:get(Name, Registry, []),
     Subscribers1 = lists:foldl(fun(T, S) -> remove(Name, T, S) end, Subscribers0, Previous),
@@ -237,9 +236,9 @@ enter(Name, Topics, #brokers{registry = Registry, subscribers = Subscribers0} = 
     B#brokers{registry = Entered, subscribers = Subscribers2}.
 
 remove(Name, Topic, Subscribers) ->
-    case maps:remove(Name, map_get(Topic, Subscribers)) of
+    case maps:remove(Name, maps:get(Topic, Subscribers, #{})) of
         None when map_size(None) =:= 0 -> maps:remove(Topic, Subscribers);
-        Others -> Subscribers#{Topic := Others}
+        Others -> Subscribers#{Topic => Others}
     end.
 
 %% Internals: messages.

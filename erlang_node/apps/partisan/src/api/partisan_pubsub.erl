@@ -27,6 +27,9 @@
 %% Milliseconds before another attempt when there was no room and no acknowledgement comes first.
 -define(RETRY, 50).
 
+%% Of this node's topics to a neighbour, at most.
+-define(BYTES_PER_MS, 1000).
+
 %% The longest name.
 -define(NAME_BYTES, 255).
 
@@ -38,6 +41,8 @@
     publishers = #{} :: #{partisan_topics:id() => gen_server:from()},
     steps = partisan_pubsub_steps:new() :: partisan_pubsub_steps:t(),
     retrying = false :: boolean(),
+    % The timer before whose end this node's topics are not sent again, and whether they then are.
+    pause = none :: none | {reference(), IsDue :: boolean()},
     pids = #{} :: #{pid() => {reference(), [partisan_topics:topic()]}},
     subscribers = #{} :: #{partisan_topics:topic() => [pid()]}
 }).
@@ -149,6 +154,10 @@ handle_info(retry, #state{steps = Steps0} = State0) ->
         [] -> {noreply, State};
         _ -> {noreply, retry_later(State)}
     end;
+handle_info({timeout, Timer, announce}, #state{pause = {Timer, false}} = State) ->
+    {noreply, State#state{pause = none}};
+handle_info({timeout, Timer, announce}, #state{pause = {Timer, true}, topics = Topics} = State) ->
+    {noreply, announced(partisan_topics:announce(Topics), State)};
 handle_info({served, Publisher, Id}, #state{brokers = Brokers} = State) ->
     {noreply, run(brokers, partisan_brokers:served(Publisher, Id, Brokers), State)};
 handle_info({partisan, {neighbour_up, Name}}, State) ->
@@ -183,11 +192,11 @@ add(Topic, Pid, #state{pids = Pids, subscribers = Subscribers} = State) ->
         end,
     Present = maps:get(Topic, Subscribers, []),
     Added = State#state{
-        pids = Pids#{Pid => {Monitor, lists:usort([Topic | Theirs])}},
+        pids = Pids#{Pid => {Monitor, partisan_topics:add(Topic, Theirs)}},
         subscribers = Subscribers#{Topic => lists:usort([Pid | Present])}
     },
     case Present of
-        [] -> each(subscribe, [Topic], Added);
+        [] -> recorded(subscribe, Topic, Added);
         _ -> Added
     end.
 
@@ -197,7 +206,7 @@ remove(Topic, Pid, #state{pids = Pids, subscribers = Subscribers} = State) ->
             Last = State#state{
                 pids = forget(Topic, Pid, Pids), subscribers = maps:remove(Topic, Subscribers)
             },
-            each(unsubscribe, [Topic], Last);
+            recorded(unsubscribe, Topic, Last);
         Present ->
             Others = lists:delete(Pid, Present),
             case Others of
@@ -220,6 +229,27 @@ forget(Topic, Pid, Pids) ->
         Others ->
             Pids#{Pid := {Monitor, Others}}
     end.
+
+%% Each change is sent with all topics of this node. So many changes of many topics share a message:
+%% the others would find no room.
+recorded(Change, Topic, #state{topics = Topics0, brokers = Brokers, pause = Pause} = State0) ->
+    {Topics, Effects} = apply(partisan_topics, Change, [Topic, Topics0]),
+    State =
+        case Pause of
+            none -> announced({Topics, Effects}, State0);
+            {Timer, _} -> State0#state{topics = Topics, pause = {Timer, true}}
+        end,
+    run(brokers, apply(partisan_brokers, Change, [Topic, Brokers]), State).
+
+announced({_, Effects} = Announced, State0) ->
+    State = run(topics, Announced, State0#state{pause = none}),
+    case Effects of
+        [{send, _, Message} | _] -> pause(erlang:external_size(Message) div ?BYTES_PER_MS, State);
+        [] -> State
+    end.
+
+pause(0, State) -> State;
+pause(Ms, State) -> State#state{pause = {erlang:start_timer(Ms, self(), announce), false}}.
 
 %% Subscriptions are recorded both ways, so that either can begin at any time.
 each(Function, Arguments, #state{topics = Topics, brokers = Brokers} = State0) ->
@@ -291,7 +321,17 @@ effect({send, _Node, {Kind, _}}, #state{ways = {brokers, _}} = State) when
 effect({send, Node, Message}, State) ->
     % To neighbours only: it is not worth a search through the whole cluster. A loss shows in the
     % next comparison.
-    _ = send(Node, Message, #{on_busy => drop, ttl => 0, ack => false}),
+    case send(Node, Message, #{on_busy => drop, ttl => 0, ack => false}) of
+        {error, {too_large, Bytes}} ->
+            partisan_refusals:warn(
+                message,
+                "the topics of one node have ~b bytes, and do not reach ~ts; subscribe to fewer, "
+                "or raise `message_bytes`",
+                [Bytes, Node]
+            );
+        _ ->
+            ok
+    end,
     State;
 effect({send, Node, Message, Tag}, State) ->
     step(Tag, Node, Message, none, State);

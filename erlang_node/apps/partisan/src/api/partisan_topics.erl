@@ -5,7 +5,8 @@
 %%% Each node writes one entry, its subscribed topics, with a version number. A new version is
 %%% forwarded to all neighbours of the overlay; a new neighbour gets all entries; once per period a
 %%% node compares a digest with one neighbour, which repairs losses. So a connected overlay
-%%% converges.
+%%% converges. All entries are sent in several messages if they are many, and each time others come
+%%% first, since a lane may have no room for the rest.
 %%%
 %%% == Messages ==
 %%% The publisher cuts the list of the other subscribers into a few parts, and sends each part to
@@ -24,6 +25,7 @@
 -export([new/2]).
 -export([subscribe/2]).
 -export([unsubscribe/2]).
+-export([announce/1]).
 -export([identify/1]).
 -export([publish/3]).
 -export([publish/4]).
@@ -34,10 +36,14 @@
 -export([node_of/2]).
 -export([tick/1]).
 -export([subscribers/2]).
+%% For partisan_brokers and partisan_pubsub.
+-export([add/2]).
 
 -define(FANOUT, 4).
 %% Entries without topics, mostly of departed nodes: only the latest are kept.
 -define(EMPTY, 1024).
+%% By how many messages the first one moves.
+-define(TURN, 16).
 
 -type name() :: partisan_peer:name().
 -type topic() :: term().
@@ -61,6 +67,7 @@
     incarnation :: partisan_peer:incarnation(),
     entries = #{} :: entries(),
     neighbours = [] :: [name()],
+    turn = 0 :: non_neg_integer(),
     published = 0 :: non_neg_integer(),
     seen = partisan_received:new() :: partisan_received:t(),
     last_tag = 0 :: non_neg_integer(),
@@ -78,12 +85,18 @@ new(Self, Incarnation) ->
 %% @doc Adds a local subscription to a topic.
 -spec subscribe(topic(), t()) -> {t(), [effect()]}.
 subscribe(Topic, T) ->
-    write(lists:usort([Topic | own(T)]), T).
+    write(add(Topic, own(T)), T).
 
 %% @doc Removes the last local subscription to a topic.
 -spec unsubscribe(topic(), t()) -> {t(), [effect()]}.
 unsubscribe(Topic, T) ->
     write(lists:delete(Topic, own(T)), T).
+
+%% @doc Sends this node's entry to all neighbours again.
+-spec announce(t()) -> {t(), [effect()]}.
+announce(#topics{self = Self, entries = Entries, neighbours = Neighbours} = T) ->
+    Own = maps:with([Self], Entries),
+    {T, [{send, Name, {entries, Own}} || Name <- Neighbours, map_size(Own) > 0]}.
 
 %% @doc The identifier of this node's next message.
 -spec identify(t()) -> {id(), t()}.
@@ -107,9 +120,8 @@ publish(Id, Topic, Payload, #topics{self = Self} = T) ->
 
 %% @doc Adds a neighbour, which gets all entries.
 -spec neighbour_up(name(), t()) -> {t(), [effect()]}.
-neighbour_up(Name, #topics{neighbours = Neighbours, entries = Entries} = T) ->
-    Greeting = [{send, Name, {entries, Entries}} || map_size(Entries) > 0],
-    {T#topics{neighbours = lists:usort([Name | Neighbours])}, Greeting}.
+neighbour_up(Name, #topics{neighbours = Neighbours} = T) ->
+    send_all(Name, T#topics{neighbours = lists:usort([Name | Neighbours])}).
 
 %% @doc Removes a neighbour.
 -spec neighbour_down(name(), t()) -> {t(), [effect()]}.
@@ -123,11 +135,11 @@ message(From, {entries, Heard}, #topics{entries = Known} = T) ->
         fun(Name, Entry) -> is_entry(Name, Entry) andalso is_newer(Entry, Name, Known) end, Heard
     ),
     learn(From, News, T);
-message(From, {compare, Digest}, #topics{entries = Entries} = T) ->
+message(From, {compare, Digest}, T) ->
     case digest(T) of
         Digest -> {T, []};
         % A peer that knows more answers in turn, since that is news, or compares itself.
-        _ -> {T, [{send, From, {entries, Entries}}]}
+        _ -> send_all(From, T)
     end;
 message(_From, {publish, Id, Topic, Payload, Rest}, T0) ->
     case partisan_received:contains(Id, T0#topics.seen) of
@@ -181,6 +193,11 @@ tick(#topics{neighbours = [Next | Others]} = T) ->
 subscribers(Topic, #topics{entries = Entries}) ->
     [Name || {Name, {_, Topics}} <- maps:to_list(Entries), lists:member(Topic, Topics)].
 
+%% @doc Adds a topic to a sorted list, once. Not `lists:usort/1': 1 and 1.0 are two topics.
+-spec add(topic(), [topic()]) -> [topic()].
+add(Topic, Topics) ->
+    lists:sort([Topic | lists:delete(Topic, Topics)]).
+
 %% Internals: subscriptions.
 
 own(#topics{self = Self, entries = Entries}) ->
@@ -196,9 +213,8 @@ write(Topics, #topics{self = Self, incarnation = Incarnation, entries = Entries}
     learn(Self, #{Self => {{Incarnation, Number}, Topics}}, T).
 
 %% Entries made up by a faulty member must not be forwarded.
-is_entry(Name, {{Incarnation, Number}, Topics}) ->
-    is_binary(Name) andalso is_integer(Incarnation) andalso is_integer(Number) andalso
-        is_list(Topics);
+is_entry(Name, {{Incarnation, Number}, Topics}) when length(Topics) >= 0 ->
+    is_binary(Name) andalso is_integer(Incarnation) andalso is_integer(Number);
 is_entry(_Name, _Entry) ->
     false.
 
@@ -207,6 +223,11 @@ is_newer({Version, _}, Name, Known) ->
         #{Name := {Older, _}} -> Version > Older;
         #{} -> true
     end.
+
+send_all(Name, #topics{entries = Entries, turn = Turn} = T) ->
+    Parts = partisan_replica:parts(Entries),
+    {Later, First} = lists:split(Turn rem max(1, length(Parts)), Parts),
+    {T#topics{turn = Turn + ?TURN}, [{send, Name, {entries, Part}} || Part <- First ++ Later]}.
 
 learn(_From, News, T) when map_size(News) =:= 0 ->
     {T, []};
