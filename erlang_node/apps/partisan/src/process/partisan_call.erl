@@ -114,7 +114,14 @@ serve(Request) ->
     spawn_monitor(fun() ->
         #{destination := Callee, request := Call, timeout := Timeout} = Request,
         ok = pause(ingress_delay, Request),
-        answer(local(Callee, Call, Timeout), Request)
+        try local(Callee, Call, Timeout) of
+            Outcome -> answer(Outcome, Request)
+        catch
+            error:Reason:Stacktrace ->
+                % The caller might wait for ever otherwise.
+                ok = answer({exit, Reason}, Request),
+                erlang:raise(error, Reason, Stacktrace)
+        end
     end).
 
 %% @doc Reports to the caller that the call is refused. Starts no process and does not wait, since
