@@ -60,9 +60,11 @@
 start_link() ->
     gen_server:start_link({local, ?MODULE}, ?MODULE, [], []).
 
-%% @doc Joins the overlay through any of these peers.
+%% @doc Joins the overlay through any of these peers. Fails with `{bad_peers, Description}' for
+%% anything else.
 -spec join([partisan_peer:t()]) -> ok.
 join(Peers) ->
+    ok = partisan_config:check_peers(Peers),
     gen_server:call(?MODULE, {join, Peers}, infinity).
 
 %% @doc Changes settings at run time ({@link partisan:reconfigure/1}), all or none.
@@ -130,7 +132,7 @@ handled(Answer) ->
 
 %% @doc Notifies a process of neighbours from now on, beginning with the present ones.
 -spec subscribe(pid()) -> ok.
-subscribe(Pid) ->
+subscribe(Pid) when node(Pid) =:= node() ->
     gen_server:call(?MODULE, {subscribe, Pid}, infinity).
 
 %% @doc Opens the lane of that key to a neighbour, for its first message. It may have to wait, in

@@ -88,7 +88,8 @@ node() ->
 incarnation() ->
     partisan_config:get(incarnation).
 
-%% @doc Joins the overlay through these peers, in addition to the configured seeds.
+%% @doc Joins the overlay through these peers, in addition to the configured seeds. Fails with
+%% `{bad_peers, Description}' for what are no peers.
 -spec join([partisan_peer:t()]) -> ok.
 join(Peers) ->
     partisan_manager:join(Peers).
@@ -189,7 +190,9 @@ forward(Target, Message, Options) ->
     Message :: term(),
     partisan_transport:options()
 ) -> ok | {error, error()}.
-forward(Node, Destination, Message, Options) ->
+forward(Node, Destination, Message, Options) when
+    is_binary(Node), is_atom(Destination) orelse is_tuple(Destination)
+->
     % A service accepts only the runtime's own messages.
     case node() =:= Node orelse partisan_reach:is_service(Destination) of
         true -> deliver_here(Destination, Message, maps:get(channel, Options, default), Options);
@@ -260,7 +263,8 @@ call(Target, Request, Timeout) ->
 
 %% @doc Calls a generic server, or any process that answers `gen_server:call/3', on any node. Exits
 %% with `{Reason, {partisan, call, Arguments}}' if there is no such process (`noproc'), it ends (its
-%% reason), the call times out (`timeout'), or its node is lost (`{nodedown, Node}').
+%% reason), the call times out (`timeout'), or its node is lost (`{nodedown, Node}'). Fails with
+%% `{unknown_option, Name}' or `{bad_option, {Name, Value}}' before anything is sent.
 -spec call(partisan_ref:target(), Request :: term(), timeout(), partisan_call:options()) ->
     Reply :: term().
 call(Target, Request, Timeout, Options) ->
@@ -319,7 +323,7 @@ demonitor_node(Node) ->
 %% @equiv broadcast(RegisteredName, Message, #{})
 -spec broadcast(RegisteredName :: atom(), Message :: term()) ->
     ok | {error, {too_large, Bytes :: pos_integer()}}.
-broadcast(RegisteredName, Message) ->
+broadcast(RegisteredName, Message) when is_atom(RegisteredName) ->
     partisan_manager:broadcast(RegisteredName, Message).
 
 %% @doc Sends a message to the process of that name on every member, this node included. It shares

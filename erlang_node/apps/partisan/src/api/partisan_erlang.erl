@@ -135,9 +135,10 @@ demonitor(Monitor) ->
     partisan:demonitor(Monitor).
 
 %% @doc Ends a monitor; with `info' returns whether it was active and had not fired. `flush' is
-%% always done.
+%% always done. Fails with `badarg' for other options.
 -spec demonitor(reference(), [flush | info]) -> boolean().
 demonitor(Monitor, Options) ->
+    lists:usort(Options) -- [flush, info] =:= [] orelse error(badarg),
     IsActive = partisan_remote:demonitor(Monitor),
     IsActive orelse not lists:member(info, Options).
 

@@ -3,7 +3,8 @@
 %%% works with `{via, partisan, {Name, Node}}'.
 %%%
 %%% Without a list of nodes they mean the members that this node knows ({@link partisan:members/0}),
-%%% itself included: in a partial view not all of the cluster.
+%%% itself included: in a partial view not all of the cluster. Names of a wrong type fail with
+%%% `badarg' before anything is sent.
 -module(partisan_gen_server).
 
 -export([abcast/2]).
@@ -23,7 +24,8 @@ abcast(Name, Request) ->
 %% `gen_server:abcast/3'.
 -spec abcast([name()], Name :: atom(), Request :: term()) -> abcast.
 abcast(Nodes, Name, Request) ->
-    lists:foreach(fun(Node) -> partisan:cast({Name, Node}, Request) end, Nodes),
+    Servers = servers(Name, Nodes),
+    lists:foreach(fun(Server) -> partisan:cast(Server, Request) end, Servers),
     abcast.
 
 %% @equiv multi_call(partisan:members(), Name, Request, infinity)
@@ -42,10 +44,12 @@ multi_call(Nodes, Name, Request) ->
 %% the node is lost. Both are in the order of the nodes. No late answer arrives.
 -spec multi_call([name()], Name :: atom(), Request :: term(), timeout()) ->
     {[{name(), Reply :: term()}], BadNodes :: [name()]}.
-multi_call(Nodes, Name, Request, Timeout) ->
-    Calls = [{Node, partisan_call:start({Name, Node}, Request, Timeout, #{})} || Node <- Nodes],
-    End = end_of(Timeout),
-    Outcomes = [{Node, outcome(Call, End)} || {Node, Call} <- Calls],
+multi_call(Nodes, Name, Request, Timeout0) ->
+    Servers = servers(Name, Nodes),
+    Timeout = partisan_arguments:milliseconds(Timeout0, badarg),
+    Calls = [{N, partisan_call:start(S, Request, Timeout, #{})} || {_, N} = S <- Servers],
+    Deadline = partisan_deadline:new(Timeout),
+    Outcomes = [{Node, outcome(Call, Deadline)} || {Node, Call} <- Calls],
     {
         [{Node, Reply} || {Node, {ok, Reply}} <- Outcomes],
         [Node || {Node, error} <- Outcomes]
@@ -53,18 +57,17 @@ multi_call(Nodes, Name, Request, Timeout) ->
 
 %% Internals.
 
-end_of(infinity) -> infinity;
-end_of(Timeout) -> erlang:monotonic_time(millisecond) + Timeout.
+%% All are valid before the first one is asked.
+servers(Name, Nodes) ->
+    ok = partisan_arguments:check(Nodes, {Name, Name, []}, badarg),
+    [{Name, Node} || Node <- Nodes].
 
-outcome({Proxy, Monitor}, End) ->
+outcome({Proxy, Monitor}, Deadline) ->
     receive
         {'DOWN', Monitor, process, Proxy, {partisan_call, Reply}} -> {ok, Reply};
         {'DOWN', Monitor, process, Proxy, _Reason} -> error
-    after rest(End) ->
+    after partisan_deadline:remaining(Deadline) ->
         true = demonitor(Monitor, [flush]),
         ok = partisan_call:abandon(Proxy),
         error
     end.
-
-rest(infinity) -> infinity;
-rest(End) -> max(0, End - erlang:monotonic_time(millisecond)).

@@ -63,7 +63,8 @@ on_up(Node, Fun) ->
 
 %% @doc Calls a function when a node comes up (`monitor_nodes/1'), or with `channel' when the first
 %% connection of that channel to it is established. `_' is any node. The function runs in a process
-%% of its own, until the caller ends.
+%% of its own, until the caller ends. Fails with `{unknown_option, Name}' or `{unknown_channel,
+%% Channel}' for what would never happen.
 -spec on_up(partisan_events:pattern(), hook(), #{channel => atom()}) -> ok.
 on_up(Node, Fun, Options) ->
     hook(up, Node, Fun, Options).
@@ -113,14 +114,15 @@ disconnect(Node) ->
 %% that it knows, at most the timeout in milliseconds.
 -spec sync_join(partisan_peer:t(), timeout()) -> ok | {error, timeout}.
 sync_join(#{name := Name} = Peer, Timeout) ->
+    Milliseconds = partisan_arguments:milliseconds(Timeout, badarg),
     ok = partisan:join([Peer]),
-    await_member(Name, partisan_deadline:new(Timeout)).
+    await_member(Name, partisan_deadline:new(Milliseconds)).
 
 %% @doc Makes a node leave the overlay: this one, or one that allows {@link partisan_control}. It
 %% returns when the node has the order. A lost node gets none: the overlay forgets it by itself.
 -spec leave(name()) ->
     ok | {error, {not_allowed, module()} | {nodedown, name()} | timeout | term()}.
-leave(Node) ->
+leave(Node) when is_binary(Node) ->
     case partisan:node() of
         Node -> partisan:leave();
         _Other ->
@@ -133,9 +135,11 @@ leave(Node) ->
 
 %% @doc Joins the peers that are no members yet, and makes those members leave that are not among
 %% them, this node excepted. Of a partial view, the members that this node knows. Returns the nodes
-%% that could not be made to leave.
+%% that could not be made to leave. Fails with `{bad_peers, Description}' if one is no peer: without
+%% it, others would have to leave.
 -spec update_members([partisan_peer:t()]) -> ok | {error, [{name(), Reason :: term()}]}.
 update_members(Peers) ->
+    ok = partisan_config:check_peers(Peers),
     Names = [Name || #{name := Name} <- Peers],
     Members = partisan:members(),
     ok = partisan:join([Peer || #{name := Name} = Peer <- Peers, not lists:member(Name, Members)]),
@@ -186,13 +190,22 @@ subscription(Options) ->
 is_valid(nodedown_reason, Value) -> is_boolean(Value);
 is_valid(node_type, Value) -> ?IS_NODE_TYPE(Value).
 
-hook(When, Node, Fun, Options) ->
+hook(When, Node, Fun, Options) when is_binary(Node) orelse Node =:= '_' ->
     Call =
         case Fun of
             _ when is_function(Fun, 1) -> Fun;
             _ when is_function(Fun, 0) -> fun(_Node) -> Fun() end
         end,
-    partisan_events_server:subscribe({When, Node, maps:get(channel, Options, any), Call}).
+    Channel = lists:foldl(fun channel/2, any, maps:to_list(Options)),
+    partisan_events_server:subscribe({When, Node, Channel, Call}).
+
+channel({channel, Name}, _Any) ->
+    case partisan_channel:find(Name) of
+        {ok, _} -> Name;
+        error -> error({unknown_channel, Name})
+    end;
+channel({Option, _Value}, _Any) ->
+    error({unknown_option, Option}).
 
 await_member(Name, Deadline) ->
     IsMember = partisan:joined() andalso lists:member(Name, partisan:members()),

@@ -133,7 +133,7 @@ eval_everywhere(Nodes, Module, Function, Arguments) ->
 
 %% @private
 -spec execute(name(), {module(), Function :: atom(), [term()]}, timeout()) -> term().
-execute(Node, {Module, Function, Arguments} = Work, Timeout) ->
+execute(Node, {Module, Function, Arguments} = Work, Timeout) when is_binary(Node) ->
     case partisan_execution:call(Node, call, Work, Timeout) of
         {ok, {returned, Result}} ->
             Result;

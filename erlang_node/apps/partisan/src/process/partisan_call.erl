@@ -65,9 +65,11 @@
 %% The longest timeout of a process.
 -define(MAX_TIMEOUT, 16#FFFFFFFF).
 
-%% @doc Calls a server and waits for its answer. Exits as `gen_server:call/3' does.
+%% @doc Calls a server and waits for its answer. Exits as `gen_server:call/3' does. Fails with
+%% `{unknown_option, Name}' or `{bad_option, {Name, Value}}', which the other node would refuse.
 -spec call(partisan_ref:target(), Request :: term(), timeout(), options()) -> Reply :: term().
 call(Target, Request, Timeout, Options) ->
+    ok = check(maps:to_list(Options)),
     {Node, Destination} = partisan_ref:address(Target),
     case request(Node, Destination, Request, Timeout, Options) of
         {ok, Reply} -> Reply;
@@ -102,8 +104,7 @@ is_request(#{
     options := Options
 } = Request) ->
     partisan_ref:is_process(Caller) andalso is_timeout(Timeout) andalso is_map(Options) andalso
-        is_integer(maps:get(ingress_delay, Request, 0)) andalso
-        is_timeout(maps:get(ingress_delay, Request, 0)) andalso
+        is_delay(maps:get(ingress_delay, Request, 0)) andalso
         lists:all(fun is_option/1, maps:to_list(Options));
 is_request(_) ->
     false.
@@ -168,6 +169,25 @@ abandon(Proxy) ->
     ok.
 
 %% Internals: the caller's node.
+
+check([{Name, Value} | Options]) ->
+    case is_valid(Name, Value) of
+        true -> check(Options);
+        false -> error({bad_option, {Name, Value}});
+        unknown -> error({unknown_option, Name})
+    end;
+check([]) ->
+    ok.
+
+is_valid(channel, Name) -> is_atom(Name);
+is_valid(fallback, Name) -> is_atom(Name);
+is_valid(partition_key, _Key) -> true;
+is_valid(ttl, Hops) -> is_integer(Hops) andalso Hops >= 0;
+is_valid(ack, Ack) -> is_boolean(Ack);
+is_valid(deadline, Time) -> is_integer(Time);
+is_valid(egress_delay, Ms) -> is_delay(Ms);
+is_valid(ingress_delay, Ms) -> is_delay(Ms);
+is_valid(_Name, _Value) -> unknown.
 
 until(Timeout, #{deadline := Deadline}) ->
     min(Timeout, max(0, Deadline - erlang:monotonic_time(millisecond)));
@@ -272,6 +292,8 @@ say(Node, Body, Options) ->
 
 is_timeout(infinity) -> true;
 is_timeout(Timeout) -> is_integer(Timeout) andalso Timeout >= 0 andalso Timeout =< ?MAX_TIMEOUT.
+
+is_delay(Ms) -> is_integer(Ms) andalso is_timeout(Ms).
 
 %% The options that start/5 sends, and no others, such as a causal label.
 is_option({channel, Name}) -> is_atom(Name);

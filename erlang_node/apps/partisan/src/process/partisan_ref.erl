@@ -111,9 +111,9 @@ to_local({partisan_ref, Node, Incarnation, Kind, Identity}) ->
 -spec address(target()) -> {partisan_peer:name(), destination()}.
 address(Pid) when is_pid(Pid) ->
     address(of_local(Pid));
-address({partisan_ref, Node, Incarnation, process, Identity}) ->
+address({partisan_ref, Node, Incarnation, process, Identity}) when is_binary(Node) ->
     {Node, {process, Incarnation, Identity}};
-address({partisan_ref, Node, Incarnation, reference, Identity}) ->
+address({partisan_ref, Node, Incarnation, reference, Identity}) when is_binary(Node) ->
     {Node, {alias, Incarnation, Identity}};
 address(Name) when is_atom(Name) ->
     {partisan_config:get(name), Name};

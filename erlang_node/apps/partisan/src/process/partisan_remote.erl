@@ -147,17 +147,19 @@ send_alias(Alias, Message) ->
 -spec send_after(integer(), partisan_ref:target(), Message :: term(), [{abs, boolean()}]) ->
     reference().
 send_after(Time, Target, Message, Options) ->
+    % Fails here for what is no target, and not when the time has come.
+    _ = partisan_ref:address(Target),
     Later = {?MODULE, forward, self(), Target, Message},
     erlang:send_after(Time, ?MODULE, Later, Options).
 
 %% @doc Monitors a node for a process.
 -spec monitor_node(name(), pid()) -> ok.
-monitor_node(Node, Pid) ->
+monitor_node(Node, Pid) when is_binary(Node) ->
     gen_server:call(?MODULE, {monitor_node, Pid, Node}, infinity).
 
 %% @doc Ends the monitoring of a node by a process.
 -spec demonitor_node(name(), pid()) -> ok.
-demonitor_node(Node, Pid) ->
+demonitor_node(Node, Pid) when is_binary(Node) ->
     gen_server:call(?MODULE, {demonitor_node, Pid, Node}, infinity).
 
 %% @doc Whether this process runs and is not ending. After a `nodedown': whether the node is lost,
