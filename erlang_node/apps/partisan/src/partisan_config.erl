@@ -137,7 +137,7 @@ changed(Changes) ->
         throw:{invalid, Description} -> {error, lists:flatten(Description)}
     end.
 
-%% @doc Fails with `{bad_peers, Description}' for anything but a list of peers.
+%% @private Fails with `{bad_peers, Description}' for anything but a list of peers.
 -spec check_peers(term()) -> ok.
 check_peers(Peers) ->
     try check(peers, seeds, Peers) of
