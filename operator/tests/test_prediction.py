@@ -319,7 +319,7 @@ def test_the_plan_as_a_page_with_a_picture(file: str, tmp_path: Path) -> None:
         (("--pods-per-second", "nan"), "--pods-per-second: must be above 0"),
         (("--budget", "inf"), "--budget: must be above 0 and at most"),
         (("--timeout", "1e300"), "--timeout: must be above 0 and at most"),
-        (("--simulator", "a 'b"), "\"a 'b\" is no command"),
+        (("--simulator", "a 'b"), '"a \'b" is no command'),
         (("--simulator", "true"), "true did not answer with JSON"),
         (("--simulator", "/nowhere/at-all"), "/nowhere/at-all cannot be run"),
     ],

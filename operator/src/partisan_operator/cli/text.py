@@ -11,9 +11,9 @@ _STEERING = {code: "\ufffd" for code in (*range(0x20), *range(0x7F, 0xA0)) if co
 
 
 def harmless(text: str) -> str:
-    """Return text without the characters that steer a terminal: nodes are not trusted.
+    r"""Return text without the characters that steer a terminal: nodes are not trusted.
 
-    >>> harmless("a\\tb\\n") == "a\\tb\\n", harmless("\\x1b[2J") == "\\ufffd[2J"
+    >>> harmless("a\tb\n") == "a\tb\n", harmless("\x1b[2J") == "\ufffd[2J"
     (True, True)
     """
     return text.translate(_STEERING)
