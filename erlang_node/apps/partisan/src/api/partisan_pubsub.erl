@@ -27,9 +27,6 @@
 %% Milliseconds before another attempt when there was no room and no acknowledgement comes first.
 -define(RETRY, 50).
 
-%% Of this node's topics to a neighbour, at most.
--define(BYTES_PER_MS, 1000).
-
 %% The longest name.
 -define(NAME_BYTES, 255).
 
@@ -41,8 +38,8 @@
     publishers = #{} :: #{partisan_topics:id() => gen_server:from()},
     steps = partisan_pubsub_steps:new() :: partisan_pubsub_steps:t(),
     retrying = false :: boolean(),
-    % The timer before whose end this node's topics are not sent again, and whether they then are.
-    pause = none :: none | {reference(), IsDue :: boolean()},
+    % Of this node's topics, to its neighbours.
+    pace = partisan_pace:new() :: partisan_pace:t(),
     pids = #{} :: #{pid() => {reference(), [partisan_topics:topic()]}},
     subscribers = #{} :: #{partisan_topics:topic() => [pid()]}
 }).
@@ -154,10 +151,16 @@ handle_info(retry, #state{steps = Steps0} = State0) ->
         [] -> {noreply, State};
         _ -> {noreply, retry_later(State)}
     end;
-handle_info({timeout, Timer, announce}, #state{pause = {Timer, false}} = State) ->
-    {noreply, State#state{pause = none}};
-handle_info({timeout, Timer, announce}, #state{pause = {Timer, true}, topics = Topics} = State) ->
-    {noreply, announced(partisan_topics:announce(Topics), State)};
+handle_info({timeout, Timer, announce} = Message, #state{pace = Pace, topics = Topics} = State) ->
+    case partisan_pace:ended(Timer, Pace) of
+        due ->
+            {noreply, announced(partisan_topics:announce(Topics), State)};
+        idle ->
+            {noreply, State#state{pace = partisan_pace:new()}};
+        unknown ->
+            ok = partisan_stray:message(Message),
+            {noreply, State}
+    end;
 handle_info({served, Publisher, Id}, #state{brokers = Brokers} = State) ->
     {noreply, run(brokers, partisan_brokers:served(Publisher, Id, Brokers), State)};
 handle_info({partisan, {neighbour_up, Name}}, State) ->
@@ -230,26 +233,24 @@ forget(Topic, Pid, Pids) ->
             Pids#{Pid := {Monitor, Others}}
     end.
 
-%% Each change is sent with all topics of this node. So many changes of many topics share a message:
-%% the others would find no room.
-recorded(Change, Topic, #state{topics = Topics0, brokers = Brokers, pause = Pause} = State0) ->
+%% Each change is sent with all topics of this node.
+recorded(Change, Topic, #state{topics = Topics0, brokers = Brokers, pace = Pace} = State0) ->
     {Topics, Effects} = apply(partisan_topics, Change, [Topic, Topics0]),
     State =
-        case Pause of
-            none -> announced({Topics, Effects}, State0);
-            {Timer, _} -> State0#state{topics = Topics, pause = {Timer, true}}
+        case partisan_pace:due(Pace) of
+            now -> announced({Topics, Effects}, State0);
+            {later, Next} -> State0#state{topics = Topics, pace = Next}
         end,
     run(brokers, apply(partisan_brokers, Change, [Topic, Brokers]), State).
 
 announced({_, Effects} = Announced, State0) ->
-    State = run(topics, Announced, State0#state{pause = none}),
-    case Effects of
-        [{send, _, Message} | _] -> pause(erlang:external_size(Message) div ?BYTES_PER_MS, State);
-        [] -> State
-    end.
-
-pause(0, State) -> State;
-pause(Ms, State) -> State#state{pause = {erlang:start_timer(Ms, self(), announce), false}}.
+    State = run(topics, Announced, State0),
+    Bytes =
+        case Effects of
+            [{send, _, Message} | _] -> erlang:external_size(Message);
+            [] -> 0
+        end,
+    State#state{pace = partisan_pace:sent(Bytes)}.
 
 %% Subscriptions are recorded both ways, so that either can begin at any time.
 each(Function, Arguments, #state{topics = Topics, brokers = Brokers} = State0) ->

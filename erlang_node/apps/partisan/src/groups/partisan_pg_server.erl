@@ -35,9 +35,6 @@
 -define(NOT_MONITORED, false).
 -endif.
 
-%% Of announcements, at most.
--define(BYTES_PER_MS, 1000).
-
 -type name() :: partisan_peer:name().
 -type scope() :: partisan_pg:scope().
 -type group() :: partisan_pg:group().
@@ -57,8 +54,8 @@
     % The monitor of the runtime, and the timer of the next comparison.
     runtime :: reference(),
     timer :: reference(),
-    % The timer before whose end the own groups are not announced again, and whether they then are.
-    pause = none :: none | {reference(), IsDue :: boolean()}
+    % Of the announcements of the own groups, on the overlay's own channel.
+    pace = partisan_pace:new() :: partisan_pace:t()
 }).
 
 %% gen_server.
@@ -105,10 +102,17 @@ handle_info({timeout, Timer, compare}, #state{timer = Timer, groups = Groups} = 
     ok = partisan_replication:compare(server(State), Groups),
     Next = partisan_replication:compare_later(),
     {noreply, watch(State#state{groups = partisan_replica:round(Groups), timer = Next})};
-handle_info({timeout, Timer, announce}, #state{pause = {Timer, false}} = State) ->
-    {noreply, State#state{pause = none}};
-handle_info({timeout, Timer, announce}, #state{pause = {Timer, true}} = State) ->
-    {noreply, announce_own(State#state{pause = none})};
+handle_info({timeout, Timer, announce} = Message, #state{pace = Pace} = State) ->
+    Rested = State#state{pace = partisan_pace:new()},
+    case partisan_pace:ended(Timer, Pace) of
+        due ->
+            {noreply, announce_own(Rested)};
+        idle ->
+            {noreply, Rested};
+        unknown ->
+            ok = partisan_stray:message(Message),
+            {noreply, State}
+    end;
 handle_info({'DOWN', Runtime, process, _, _}, #state{runtime = Runtime} = State) ->
     % The runtime becomes another incarnation, for which no reference here is valid.
     {stop, {shutdown, runtime_restarted}, State};
@@ -223,16 +227,15 @@ ended(Monitor, Pid, #state{joined = Joined} = State) ->
 own(Groups, State) ->
     announce_own(changed(Groups, State)).
 
-%% Each announcement has all groups of this node. So many changes of large groups share one: others
-%% would be sent more than they can take, on the overlay's own channel.
-announce_own(#state{pause = none, groups = Groups} = State) ->
-    ok = announce(Groups, State),
-    case erlang:external_size(partisan_replica:announcement(Groups)) div ?BYTES_PER_MS of
-        0 -> State;
-        Ms -> State#state{pause = {erlang:start_timer(Ms, self(), announce), false}}
-    end;
-announce_own(#state{pause = {Timer, _}} = State) ->
-    State#state{pause = {Timer, true}}.
+announce_own(#state{pace = Pace, groups = Groups} = State) ->
+    case partisan_pace:due(Pace) of
+        now ->
+            Announcement = partisan_replica:announcement(Groups),
+            ok = partisan_replication:broadcast(server(State), Announcement),
+            State#state{pace = partisan_pace:sent(erlang:external_size(Announcement))};
+        {later, Next} ->
+            State#state{pace = Next}
+    end.
 
 announce(Groups, State) ->
     partisan_replication:broadcast(server(State), partisan_replica:announcement(Groups)).
