@@ -145,8 +145,10 @@ notify_all_name(_Name, _One, _Other) ->
 register(Name, Pid, Method, Mode) when
     is_pid(Pid), node(Pid) =:= node(), is_function(Method, 3)
 ->
-    [{token, Token}] = ets:lookup(table(), token),
-    gen_server:call(?MODULE, {register, Token, Name, Pid, Method, Mode}, infinity);
+    _ = table(),
+    gen_server:call(
+        ?MODULE, {register, partisan_reach:here(), Name, Pid, Method, Mode}, infinity
+    );
 register(_Name, Process, Method, _Mode) when
     is_tuple(Process) orelse is_pid(Process), is_function(Method, 3)
 ->

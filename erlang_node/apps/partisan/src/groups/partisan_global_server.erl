@@ -10,7 +10,7 @@
 %% The process of a resolve method.
 -export([choose/2]).
 
-%% The registered name, and the table: `{{name, Name}, Reference}', `{token, Token}'.
+%% The registered name, and the table: `{{name, Name}, Reference}'.
 -define(NAME, partisan_global).
 -define(SERVER, {?MODULE, ?NAME}).
 %% Milliseconds until a home that does not answer is not asked any more.
@@ -24,7 +24,7 @@
     pending = #{} :: #{reference() => fun((Reason :: term()) -> partisan_registry:event())},
     watched = [] :: [partisan_peer:name()],
     % Shows that a request comes from this node: a method is never taken from another one.
-    token :: reference(),
+    here = partisan_reach:here() :: reference() | none,
     % The monitor of the runtime, and the timer of the next comparison.
     runtime :: reference(),
     timer :: reference()
@@ -37,19 +37,17 @@
 init([]) ->
     Runtime = partisan_replication:monitor_runtime(),
     ?NAME = ets:new(?NAME, [named_table, protected, {read_concurrency, true}]),
-    Token = make_ref(),
-    true = ets:insert(?NAME, {token, Token}),
     Count = partisan_replication:new_count(),
     Registry = partisan_registry:new(partisan:node(), partisan:incarnation(), Count),
     ok = partisan_replication:broadcast(?SERVER, partisan_replica:announcement(replica(Registry))),
     Timer = partisan_replication:compare_later(),
-    State = #state{registry = Registry, token = Token, runtime = Runtime, timer = Timer},
+    State = #state{registry = Registry, runtime = Runtime, timer = Timer},
     {ok, compare(State)}.
 
 %% @private
 -spec handle_call(term(), gen_server:from(), #state{}) ->
     {reply, term(), #state{}} | {noreply, #state{}}.
-handle_call({register, Token, Name, Pid, Method, Mode}, From, #state{token = Token} = State) ->
+handle_call({register, Here, Name, Pid, Method, Mode}, From, #state{here = Here} = State) ->
     {Reference, Known} = reference(Pid, State),
     {noreply, event({register, From, Name, Reference, Method, Mode}, Known)};
 handle_call({unregister, Name}, _From, State) ->
