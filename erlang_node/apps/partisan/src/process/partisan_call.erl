@@ -62,14 +62,12 @@
 %% Milliseconds a request, answer or cancellation may take to a node, even if its caller would wait
 %% longer: then the node is lost, and the call with it.
 -define(DELIVERY_TIMEOUT, 60000).
-%% The longest timeout of a process.
--define(MAX_TIMEOUT, 16#FFFFFFFF).
 
 %% @doc Calls a server and waits for its answer. Exits as `gen_server:call/3' does. Fails with
 %% `{unknown_option, Name}' or `{bad_option, {Name, Value}}', which the other node would refuse.
 -spec call(partisan_ref:target(), Request :: term(), timeout(), options()) -> Reply :: term().
 call(Target, Request, Timeout, Options) ->
-    ok = check(maps:to_list(Options)),
+    _ = [error(Wrong) || Wrong <- partisan_arguments:wrong(fun is_valid/2, Options)],
     {Node, Destination} = partisan_ref:address(Target),
     case request(Node, Destination, Request, Timeout, Options) of
         {ok, Reply} -> Reply;
@@ -80,7 +78,7 @@ call(Target, Request, Timeout, Options) ->
 %% Fails with `timeout_value' for a timeout that is neither from 0 to 2^32 - 1 nor `infinity'.
 -spec request(partisan_peer:name(), callee(), Request :: term(), timeout(), options()) -> result().
 request(Node, Callee, Request, Timeout0, Options) ->
-    is_timeout(Timeout0) orelse error(timeout_value),
+    partisan_arguments:is_timeout(Timeout0) orelse error(timeout_value),
     Timeout = until(Timeout0, Options),
     case {partisan:node(), Callee} of
         {Node, {execute, _}} -> await(spawn_local(Callee, Request, Timeout), Timeout);
@@ -103,7 +101,8 @@ is_request(#{
     timeout := Timeout,
     options := Options
 } = Request) ->
-    partisan_ref:is_process(Caller) andalso is_timeout(Timeout) andalso is_map(Options) andalso
+    partisan_ref:is_process(Caller) andalso partisan_arguments:is_timeout(Timeout) andalso
+        is_map(Options) andalso
         is_delay(maps:get(ingress_delay, Request, 0)) andalso
         lists:all(fun is_option/1, maps:to_list(Options));
 is_request(_) ->
@@ -169,15 +168,6 @@ abandon(Proxy) ->
     ok.
 
 %% Internals: the caller's node.
-
-check([{Name, Value} | Options]) ->
-    case is_valid(Name, Value) of
-        true -> check(Options);
-        false -> error({bad_option, {Name, Value}});
-        unknown -> error({unknown_option, Name})
-    end;
-check([]) ->
-    ok.
 
 is_valid(channel, Name) -> is_atom(Name);
 is_valid(fallback, Name) -> is_atom(Name);
@@ -290,17 +280,11 @@ say(Node, Body, Options) ->
 
 %% Internals: the server's node.
 
-is_timeout(infinity) -> true;
-is_timeout(Timeout) -> is_integer(Timeout) andalso Timeout >= 0 andalso Timeout =< ?MAX_TIMEOUT.
-
-is_delay(Ms) -> is_integer(Ms) andalso is_timeout(Ms).
+is_delay(Ms) -> is_integer(Ms) andalso partisan_arguments:is_timeout(Ms).
 
 %% The options that start/5 sends, and no others, such as a causal label.
-is_option({channel, Name}) -> is_atom(Name);
 is_option({partition_key, Hash}) -> is_integer(Hash);
-is_option({ttl, Hops}) -> is_integer(Hops) andalso Hops >= 0;
-is_option({ack, Ack}) -> is_boolean(Ack);
-is_option(_) -> false.
+is_option({Name, Value}) -> lists:member(Name, [channel, ttl, ack]) andalso is_valid(Name, Value).
 
 local({execute, Name}, Encoded, _Timeout) when is_binary(Name), is_binary(Encoded) ->
     partisan_execution:serve(Name, Encoded);

@@ -56,7 +56,7 @@
 %% that does not exist, or `{unknown_option, Name}'.
 -spec start_link(options()) -> {ok, pid()} | {error, term()}.
 start_link(#{module := _, name := Name} = Options) ->
-    case [Wrong || {Option, Value} <- maps:to_list(Options), Wrong <- wrong(Option, Value)] of
+    case partisan_arguments:wrong(fun is_valid/2, Options) of
         [] -> gen_server:start_link({local, Name}, ?MODULE, Options, []);
         [Wrong | _] -> {error, Wrong}
     end.
@@ -80,7 +80,7 @@ call(Process, Request, Timeout) ->
 %% @doc Changes the members.
 -spec members(atom() | pid(), [partisan_process:name()]) -> ok.
 members(Process, Names) ->
-    are_names(Names) orelse error(badarg),
+    partisan_arguments:are_names(Names) orelse error(badarg),
     gen_server:cast(Process, {members, Names}).
 
 %% gen_server.
@@ -120,7 +120,7 @@ handle_call(Unknown, _From, Server) ->
 -spec handle_cast(term(), #server{}) -> {noreply, #server{}}.
 handle_cast({members, Names} = Request, #server{self = Self} = Server) ->
     % It may come from another node.
-    case are_names(Names) of
+    case partisan_arguments:are_names(Names) of
         true ->
             {noreply, handle({members, lists:usort([Self | Names])}, [], Server)};
         false ->
@@ -150,24 +150,14 @@ handle_info(Unknown, Server) ->
 
 %% Internals.
 
-wrong(Option, Value) ->
-    case is_valid(Option, Value) of
-        true -> [];
-        false -> [{bad_option, {Option, Value}}];
-        unknown -> [{unknown_option, Option}]
-    end.
-
 is_valid(module, Module) -> is_atom(Module);
 is_valid(name, Name) -> is_atom(Name);
-is_valid(members, Names) -> are_names(Names);
+is_valid(members, Names) -> partisan_arguments:are_names(Names);
 is_valid(options, Options) -> is_map(Options);
 is_valid(deliver, Deliver) -> is_pid(Deliver) orelse is_function(Deliver, 1);
 is_valid(send, Options) -> is_map(Options);
 is_valid(directory, Directory) -> filelib:is_dir(Directory);
 is_valid(_Option, _Value) -> unknown.
-
-are_names([Name | Names]) -> is_binary(Name) andalso are_names(Names);
-are_names(Names) -> Names =:= [].
 
 %% `Own' are messages to itself, oldest first: the next events of the process.
 handle(Event, Own, #server{module = Module, state = State} = Server) ->
