@@ -33,7 +33,8 @@ def measure(session: Session) -> int:
     sizes = sorted(session.options.nodes or (QUICK_SIZES if session.quick else SIZES))
     tick = QUICK_TICK_SECONDS if session.quick else TICK_SECONDS
     wanted = session.options.names or NAMES
-    kept = {s: _kept(session, s, sizes) for s in SYSTEMS if s.slug in wanted}
+    published = session.published()
+    kept = {s: _kept(session, s, sizes, published) for s in SYSTEMS if s.slug in wanted}
     left = [nodes for done in kept.values() for nodes in remaining(done, sizes)]
     session.say(
         f"{len(left)} cells of {len(kept)} systems are left, at most: about "
@@ -44,7 +45,7 @@ def measure(session: Session) -> int:
         return 0
     if left:
         _measure_left(session, kept, sizes, tick)
-    cells = _all_kept(session)
+    cells = _all_kept(session, published)
     return session.conclude(
         cells,
         versions=versions.of_machine({cell["otp"] for cell in cells if cell["otp"]}),
@@ -71,29 +72,35 @@ def _measure_left(
             session.say(f"{system.slug}, {nodes} nodes: {outcome}")
 
 
-def _kept(session: Session, system: System, sizes: Sequence[int]) -> list[Cell]:
+def _kept(
+    session: Session, system: System, sizes: Sequence[int], published: Sequence[Cell]
+) -> list[Cell]:
     """The cells of a system that are done, in their order."""
     done: list[Cell] = []
-    by_size = _by_size(session, system)
+    by_size = _by_size(session, system, published)
     while (nodes := next_size(done, sizes)) in by_size:
         done.append(by_size[nodes])
     return done
 
 
-def _all_kept(session: Session) -> list[Cell]:
+def _all_kept(session: Session, published: Sequence[Cell]) -> list[Cell]:
     """All cells that are done, also of systems and sizes that were not asked for this time."""
-    return [cell for system in SYSTEMS for _, cell in sorted(_by_size(session, system).items())]
-
-
-def _by_size(session: Session, system: System) -> dict[int | None, Cell]:
-    """The cells of a system that are done, and those of the document that is continued."""
-    published = [
+    return [
         cell
-        for cell in session.published()
+        for system in SYSTEMS
+        for _, cell in sorted(_by_size(session, system, published).items())
+    ]
+
+
+def _by_size(session: Session, system: System, published: Sequence[Cell]) -> dict[int | None, Cell]:
+    """The cells of a system that are done, and those of the document that is continued."""
+    continued = [
+        cell
+        for cell in published
         if (cell["system"], cell["overlay"]) == (system.name, system.overlay)
     ]
     own = session.kept_like(_slug(session, system, "*"))
-    return {int(cell["nodes"]): cell for cell in (*published, *own)}
+    return {int(cell["nodes"]): cell for cell in (*continued, *own)}
 
 
 def _slug(session: Session, system: System, nodes: int | str) -> str:
