@@ -58,6 +58,16 @@ def scope(
     )
 
 
+async def serving(api: FakeApi) -> Scope:
+    """Return a scope that has reconciled its one cluster."""
+    api.put(CLUSTER, MANIFEST)
+    one = scope(api, "first")
+    one.learn("default", "ads")
+    one.start()
+    await until(lambda: "status" in api.objects[CLUSTER])
+    return one
+
+
 async def test_clusters_are_handed_over_with_the_lease(api: FakeApi) -> None:
     api.put(CLUSTER, MANIFEST)
     first, second = scope(api, "first"), scope(api, "second")
@@ -131,11 +141,8 @@ async def test_a_deleted_cluster_is_unknown_to_the_next_leader(api: FakeApi) -> 
 
 
 async def test_a_cluster_whose_deletion_no_watch_reported_is_forgotten(api: FakeApi) -> None:
-    api.put(CLUSTER, MANIFEST)
-    one = scope(api, "first")
-    one.learn("default", "ads")
-    one.start()
-    await until(lambda: holder(api, CLAIM) != "" and "status" in api.objects[CLUSTER])
+    one = await serving(api)
+    assert holder(api, CLAIM) != ""
     del api.objects[CLUSTER]
     # Any event of a child, or the end of the pause.
     one.wake("default", "ads")
@@ -235,11 +242,7 @@ async def test_a_claim_that_is_lost_ends_the_loops_of_its_namespace_alone(api: F
 
 
 async def test_a_namespace_that_is_given_up_has_no_loops(api: FakeApi) -> None:
-    api.put(CLUSTER, MANIFEST)
-    one = scope(api, "first")
-    one.learn("default", "ads")
-    one.start()
-    await until(lambda: "status" in api.objects[CLUSTER])
+    one = await serving(api)
     # A cluster of the same name is there before the loop can see that there is none.
     one.forget("default", "ads")
     await until(lambda: holder(api, CLAIM) == "")
@@ -250,11 +253,7 @@ async def test_a_namespace_that_is_given_up_has_no_loops(api: FakeApi) -> None:
 
 
 async def test_a_claim_whose_renewal_hangs_is_a_fault(api: FakeApi) -> None:
-    api.put(CLUSTER, MANIFEST)
-    one = scope(api, "first")
-    one.learn("default", "ads")
-    one.start()
-    await until(lambda: "status" in api.objects[CLUSTER])
+    one = await serving(api)
     assert one.faults() == []
     assert one._claims is not None
     one._claims._claims["default"].leadership._round_ended = float("-inf")
