@@ -48,7 +48,10 @@ def capture(
 def lines(
     argv: Sequence[str], *, cwd: Path = ROOT, env: Mapping[str, str] | None = None
 ) -> Iterator[str]:
-    """Runs `argv`; yields the lines of its standard output. Raises CommandError after the last."""
+    """Runs `argv`; yields the lines of its standard output. Raises CommandError after the last.
+
+    It is killed when the caller reads no further.
+    """
     with subprocess.Popen(
         argv,
         cwd=cwd,
@@ -58,7 +61,11 @@ def lines(
         text=True,
     ) as process:
         assert process.stdout is not None
-        yield from process.stdout
+        try:
+            yield from process.stdout
+        except BaseException:
+            process.kill()
+            raise
     if process.returncode != 0:
         raise CommandError(argv, process.returncode, "its output is above")
 

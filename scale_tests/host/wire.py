@@ -12,6 +12,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from scale_tests.host import procfs
 from scale_tests.host.commands import ROOT, CommandError, capture
 
 LOOPBACK, DELAYED = "127.0.5", "10.203.255"
@@ -69,7 +70,10 @@ def tcp_settings(congestion: str, window: int | None) -> dict[str, str]:
 def wire(
     rtt_ms: float, congestion: str, *, ends: int = 2, window: int | None = None
 ) -> Iterator[Wire]:
-    """A network while the block runs; `rtt_ms` 0 is loopback. Raises WireError, CommandError."""
+    """A network while the block runs; `rtt_ms` 0 is loopback. Raises WireError, CommandError.
+
+    Processes that are left in its namespaces are killed.
+    """
     if os.geteuid() != 0:
         raise WireError("network namespaces and TUN devices need root: run this as root")
     if not 2 <= ends <= MOST:
@@ -102,6 +106,8 @@ def _namespace(name: str, settings: Mapping[str, str]) -> Iterator[None]:
         capture(["ip", "netns", "exec", name, sys.executable, "-c", program])
         yield
     finally:
+        left = capture(["ip", "netns", "pids", name]).split()
+        procfs.send(signal.SIGKILL, map(int, left))
         capture(["ip", "netns", "delete", name])
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from rich.console import Console
 
@@ -14,13 +16,24 @@ def run(command: Callable[[], int], *expected: type[Exception], interrupted: str
     """Runs a command; returns its exit status.
 
     An `expected` error is one line and status 1; others are defects, with a traceback.
-    `interrupted` describes the state after an interruption.
+    `interrupted` describes the state after an interruption, or after SIGTERM.
     """
     try:
-        return command()
+        with _terminated_as_interrupted():
+            return command()
     except expected as error:
         Console(stderr=True).print(f"error: {error}", style="red", markup=False, soft_wrap=True)
         return 1
     except KeyboardInterrupt:
         Console().print(f"\nInterrupted{interrupted}", markup=False)
         return INTERRUPTED
+
+
+@contextmanager
+def _terminated_as_interrupted() -> Iterator[None]:
+    """What a command started is cleared away also when it is terminated from outside."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

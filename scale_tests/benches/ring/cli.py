@@ -28,8 +28,9 @@ from scale_tests.measure.bench import Bench, Session, listed, option
 from scale_tests.measure.judge import linearizable
 
 KEPT = (
-    *("ops_per_s", "mb_per_s", "p50_ms", "p99_ms", "found", "timeouts", "refused", "cpu_s"),
-    *("relayed", "operations", "violations", "otp", "congestion", "flags", "emulator_flags"),
+    *("ops_per_s", "remote_per_s", "mb_per_s", "p50_ms", "p99_ms"),
+    *("found", "timeouts", "refused", "cpu_s", "relayed", "operations", "violations"),
+    *("otp", "congestion", "flags", "emulator_flags"),
 )
 """Figures and circumstances of a cell."""
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+
 import pytest
 
 from scale_tests.measure import terminal
@@ -29,3 +32,13 @@ def test_an_interruption_reports_what_it_leaves(capsys: pytest.CaptureFixture[st
     status = terminal.run(lambda: raising(KeyboardInterrupt()), interrupted=": it runs on.")
     assert status == terminal.INTERRUPTED
     assert capsys.readouterr().out == "\nInterrupted: it runs on.\n"
+
+
+def test_a_termination_is_an_interruption() -> None:
+    def terminated() -> int:
+        os.kill(os.getpid(), signal.SIGTERM)
+        return 0
+
+    before = signal.getsignal(signal.SIGTERM)
+    assert terminal.run(terminated, interrupted=".") == terminal.INTERRUPTED
+    assert signal.getsignal(signal.SIGTERM) == before

@@ -190,6 +190,7 @@ ring(#{milliseconds := Milliseconds, payload := Size} = Cell, Group) ->
     Rate = Sum(done) * 1000 / Milliseconds,
     #{
         ops_per_s => Rate,
+        remote_per_s => Sum(remote) * 1000 / Milliseconds,
         mb_per_s => Rate * Size / 1.0e6,
         p50_ms => bench_histogram:percentile_of(Latency, 0.5),
         p99_ms => bench_histogram:percentile_of(Latency, 0.99),

@@ -57,10 +57,20 @@ start(Names, #{module := Module} = System, Hosts, Number) ->
     {A, B} = pair(Overlay, Nodes, Names),
     #{a => A, b => B, nodes => Nodes, names => Names, module => Module}.
 
-%% @doc Ends them.
+%% @doc Ends them. `peer:stop/1' would first have each write what its sockets hold, for another one
+%% that does not read any more.
 -spec stop(t()) -> ok.
 stop(#{nodes := Nodes}) ->
-    lists:foreach(fun peer:stop/1, Nodes).
+    Monitors = [monitor(process, Node) || Node <- Nodes],
+    _ = [ok = peer:cast(Node, erlang, halt, [0, [{flush, false}]]) || Node <- Nodes],
+    lists:foreach(
+        fun(Monitor) ->
+            receive
+                {'DOWN', Monitor, process, _, _} -> ok
+            end
+        end,
+        Monitors
+    ).
 
 %% @doc Calls a function in one of them.
 -spec call(pid(), module(), atom(), [term()]) -> term().

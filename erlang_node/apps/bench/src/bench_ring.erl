@@ -26,6 +26,7 @@
 -define(READ, 3).
 -define(TIMEOUTS, 4).
 -define(REFUSED, 5).
+-define(REMOTE, 6).
 
 -type service() :: echo | kvs.
 %% `storage_ms' as `storage_delay' of {@link ring}, `payload' in bytes.
@@ -39,9 +40,11 @@
     storage_ms => non_neg_integer(),
     _ => _
 }.
+%% `remote': of those done, the ones that crossed the network; all of the store do, by its quorum.
 %% `refused': requests that were not executed. `latency': as of {@link bench_histogram:counts/1}.
 -type figures() :: #{
     done := non_neg_integer(),
+    remote := non_neg_integer(),
     reads_done := non_neg_integer(),
     found := non_neg_integer(),
     timeouts := non_neg_integer(),
@@ -120,7 +123,7 @@ self() ->
 -spec run(cell(), Until :: integer()) -> figures().
 run(#{actors := Actors, payload := Size} = Cell, Until) ->
     Contexts = ets:new(?MODULE, [named_table, public, {write_concurrency, true}]),
-    Figures = counters:new(?REFUSED, [write_concurrency]),
+    Figures = counters:new(?REMOTE, [write_concurrency]),
     Actor = #actor{
         cell = Cell,
         payload = bench_traffic:payload(Size),
@@ -142,12 +145,13 @@ run(#{actors := Actors, payload := Size} = Cell, Until) ->
      || {Pid, Monitor} <- Started
     ],
     true = ets:delete(Contexts),
-    [Done, Found, Reads, Timeouts, Refused] = [
+    [Done, Found, Reads, Timeouts, Refused, Remote] = [
         counters:get(Figures, I)
-     || I <- [?DONE, ?FOUND, ?READ, ?TIMEOUTS, ?REFUSED]
+     || I <- [?DONE, ?FOUND, ?READ, ?TIMEOUTS, ?REFUSED, ?REMOTE]
     ],
     #{
         done => Done,
+        remote => Remote,
         reads_done => Reads,
         found => Found,
         timeouts => Timeouts,
@@ -204,12 +208,22 @@ act(Actor) ->
     ok = count(Result, Begun, bench_system:now(), Actor),
     act(Actor).
 
-request(#actor{cell = #{service := echo}, payload = Payload, number = Number}) ->
+%% As published, an echo is waited for however long it takes.
+request(#actor{cell = #{service := echo} = Cell, payload = Payload, number = Number}) ->
+    #{milliseconds := Milliseconds} = Cell,
     Key = term_to_binary({Number, rand:uniform(1 bsl 60)}),
-    case ring_echo:echo(Key, {Key, Payload}, #{timeout => ?TIMEOUT_MS}) of
-        {ok, {Key, Answer}} -> intact(Answer, Payload);
-        {ok, Other} -> error({wrong_answer, Other});
-        {error, _} = Error -> Error
+    [{_, Node} | _] = ring:preference(echo, Key),
+    case ring_echo:echo(Key, {Key, Payload}, #{timeout => Milliseconds}) of
+        {ok, {Key, Answer}} ->
+            ok = intact(Answer, Payload),
+            case Node =:= self() of
+                true -> local;
+                false -> remote
+            end;
+        {ok, Other} ->
+            error({wrong_answer, Other});
+        {error, _} = Error ->
+            Error
     end;
 request(#actor{cell = #{service := kvs}} = Actor) ->
     Key = key(max(1, min(?KEYS, round(rand:normal(?KEYS / 2, (?KEYS / 6) * (?KEYS / 6)))))),
@@ -224,7 +238,7 @@ put(Key, Options, #actor{payload = Payload}) ->
     case ring_kvs:put(Key, Payload, Options) of
         {ok, Context} ->
             ok = learn(Key, Context),
-            done;
+            remote;
         {error, _} = Error ->
             Error
     end.
@@ -247,7 +261,7 @@ read([_ | _], _Kind, _Key) -> found.
 
 intact(Answer, Payload) ->
     bench_traffic:is_intact(Answer, Payload) orelse error(damaged),
-    done.
+    ok.
 
 key(N) ->
     integer_to_binary(N).
@@ -272,6 +286,7 @@ count({error, unavailable}, _Begun, _Ended, #actor{figures = Figures}) ->
 count(Result, Begun, Ended, #actor{figures = Figures, latency = Latency}) ->
     ok = bench_histogram:add(Latency, Ended - Begun),
     ok = counters:add(Figures, ?DONE, 1),
+    _ = [counters:add(Figures, ?REMOTE, 1) || Result =/= local],
     _ = [counters:add(Figures, ?READ, 1) || Result =:= found orelse Result =:= nothing],
     _ = [counters:add(Figures, ?FOUND, 1) || Result =:= found],
     ok.

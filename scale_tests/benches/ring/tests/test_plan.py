@@ -23,7 +23,7 @@ def test_no_cell_is_measured_twice() -> None:
     assert len(set(QUICK)) == len(QUICK)
 
 
-def test_every_target_has_five_repetitions_of_24_seconds_of_each_system() -> None:
+def test_every_target_has_five_repetitions_of_24_seconds_or_more_of_each_system() -> None:
     for service, rtt, payload in report.TARGETS:
         window = "default" if rtt == 1 else plan.WINDOW
         for values in ("cold", "warm") if service == "kvs" else (None,):
@@ -34,7 +34,8 @@ def test_every_target_has_five_repetitions_of_24_seconds_of_each_system() -> Non
                 and (c.window, c.values, c.reads, c.storage_ms)
                 == (window, values, *(("full", 1) if values else (None, None)))
             ]
-            wanted = {(s, r, 24) for s in plan.SYSTEMS for r in range(5)}
+            long = (service, rtt, payload) == ("echo", 20, 8 * MB)
+            wanted = {(s, r, 120 if long else 24) for s in plan.SYSTEMS for r in range(5)}
             assert (len(found), set(found)) == (15, wanted)
 
 

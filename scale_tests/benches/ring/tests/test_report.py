@@ -15,6 +15,7 @@ RATES = {"ours": 40.0, "disterl": 5.0, "raw": 44.0}
 def measured(cell: plan.Cell, rate: float) -> dict[str, Any]:
     return asdict(cell) | {
         "ops_per_s": rate,
+        "remote_per_s": rate * 0.6,
         "mb_per_s": 1.0,
         "p50_ms": 10.0,
         "p99_ms": None if rate == 0 else 20.0,
@@ -68,6 +69,7 @@ def test_every_service_has_a_table_with_what_was_published() -> None:
     echo = tables["Echo on a ring of three nodes"]
     row = next(row for row in echo.rows if row[:4] == ["default", "1", "8 MB", "128"])
     assert row[4:8] == ["3.1", "8 (8 to 8)", "0.909 (0.909 to 0.909)", "40 / 5 / 44"]
+    assert (echo.head[-1], row[-1]) == ("between nodes, operations/s", "24 / 3 / 26.4")
     assert all("\n" not in report.line(cell) for cell in CELLS)
 
 
@@ -78,5 +80,5 @@ def test_the_page_has_the_bytes_of_a_link_and_says_when_it_is_not_complete(tmp_p
     text = report.text({"complete": False, "config": config}, CELLS)
     assert f"Not complete: {len(CELLS)} of 817 cells are done" in text[0]
     assert text[1] == "Measured on 2026-11-27 (0), 2026-11-27 (1)."
-    assert any("186 KB for each link" in paragraph for paragraph in text)
+    assert any("168 KB for each link" in paragraph for paragraph in text)
     assert "Not complete" not in "".join(report.text({"complete": True, "config": config}, CELLS))
