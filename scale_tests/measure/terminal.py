@@ -31,7 +31,7 @@ def run(command: Callable[[], int], *expected: type[Exception], interrupted: str
 
 @contextmanager
 def _terminated_as_interrupted() -> Iterator[None]:
-    """What a command started is cleared away also when it is terminated from outside."""
+    """Has a termination from outside clear away what the command started, as Ctrl-C does."""
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
