@@ -1,7 +1,5 @@
 """`python -m scale_tests BENCH [OPTION ...]` runs a benchmark; without BENCH it lists them."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator, Sequence
 from importlib import import_module

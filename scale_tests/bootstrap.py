@@ -6,8 +6,6 @@ system it names them and stops. Then it creates the virtual environment `.venv` 
 to do it takes a fraction of a second. Standard library only.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import shutil

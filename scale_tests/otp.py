@@ -5,8 +5,6 @@ Its programs use the C library that came with them, so that they run on an older
 user. What is compiled with it goes into a directory of its own.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

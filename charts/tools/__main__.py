@@ -1,7 +1,5 @@
 """Lints, renders and unit-tests the chart, and what belongs to it: README, alerts, values."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The alerts of the chart: promtool parses them, and each one fires in a test."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Iterable, Mapping

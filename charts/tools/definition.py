@@ -4,8 +4,6 @@ API servers up to 1.33 estimate several times the cost of a rule that later ones
 CRD whose rules are too expensive. The end-to-end tests run on a later version.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -4,8 +4,6 @@ The tests upgrade from it, also in clones without history. `python -m charts.too
 REVISION` takes it from git when Chart.yaml gets the next version.
 """
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import io

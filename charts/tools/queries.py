@@ -1,7 +1,5 @@
 """The queries of the dashboards, all parsed by promtool."""
 
-from __future__ import annotations
-
 import tempfile
 
 import yaml

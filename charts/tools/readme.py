@@ -3,8 +3,6 @@
 `python -m charts.tools.readme` writes; the checks of the chart compare.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Checks values.yaml against its schema: every value is in both, and described."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce

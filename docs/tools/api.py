@@ -3,8 +3,6 @@
 `python -m docs.tools.api` writes; a test compares.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping

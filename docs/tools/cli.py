@@ -3,8 +3,6 @@
 `python -m docs.tools.cli` writes; a test compares.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from partisan_operator.cli.catalogue import COMMANDS, COMMON, Argument, Command

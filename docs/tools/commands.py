@@ -4,8 +4,6 @@ A command of this project (the plugin, make, a module of Python) is parsed as it
 programs the arguments are checked that name something of this project: fields, values, paths.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import importlib.util

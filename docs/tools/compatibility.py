@@ -4,8 +4,6 @@
 build or a test takes it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

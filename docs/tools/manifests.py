@@ -1,7 +1,5 @@
 """Manifests checked against the CRD's schema, as the API server does before it evaluates rules."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -3,8 +3,6 @@
 `python -m docs.tools.metrics` writes; tests compare.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

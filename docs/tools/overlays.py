@@ -6,8 +6,6 @@ GRAPHS is a file of what `erlang_node/scripts/overlays.escript` writes; without 
 which simulates the overlays. The links of Static are those that the operator makes of a pattern.
 """
 
-from __future__ import annotations
-
 import math
 import sys
 from collections import Counter

@@ -4,8 +4,6 @@
 every exported function has a comment of edoc right above its `-spec`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from textwrap import wrap

@@ -1,7 +1,5 @@
 """Pictures of the built site, light and dark: `python -m docs.tools.screenshots [DIRECTORY]`."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The simple commands of a shell script, without running it."""
 
-from __future__ import annotations
-
 import io
 import re
 import shlex

@@ -3,8 +3,6 @@
 Runs in the environment of `make site`, which has MkDocs and not this project's requirements.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ Standard library only: the site is built in an environment of its own. Paths are
 repository from its root, except for *places*, which are paths in the site.
 """
 
-from __future__ import annotations
-
 import html
 import posixpath
 import re

@@ -1,7 +1,5 @@
 """The snippets of the documents: fenced blocks, and commands and names in the prose."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache

@@ -3,8 +3,6 @@
 `python -m docs.tools.transmission` writes; a test compares.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections import defaultdict

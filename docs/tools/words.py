@@ -1,7 +1,5 @@
 """The length of the documents, in words."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

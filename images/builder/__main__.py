@@ -3,8 +3,6 @@
 An image is the name of one in the catalogue, or a directory with a Dockerfile like an example's.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path

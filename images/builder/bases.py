@@ -3,8 +3,6 @@
 They use this machine's apt settings, and are kept in the user's cache.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import platform

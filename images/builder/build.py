@@ -1,7 +1,5 @@
 """Builds images from their Dockerfiles and writes them as OCI archives."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import time

@@ -1,7 +1,5 @@
 """The images, their base images and their sources."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -34,7 +32,7 @@ class Image:
     """An image with a Dockerfile: one of `images/`, or of an example."""
 
     name: str
-    base: Base | Image
+    base: "Base | Image"
     """The image that it extends: a base image, or another one of the catalogue."""
 
     builder: Base | None = None
@@ -47,7 +45,7 @@ class Image:
     """Directory of a self-contained Dockerfile, in the repository or elsewhere."""
 
     @property
-    def bases(self) -> dict[str, Base | Image]:
+    def bases(self) -> dict[str, "Base | Image"]:
         """The images that it is built from, by build argument."""
         built_on = {} if self.builder is None else {"BUILDER": self.builder}
         return {**built_on, "BASE" if isinstance(self.base, Base) else "NODE": self.base}

@@ -1,7 +1,5 @@
 """The live page: npm packages by their lock, and the bundle in the operator's package."""
 
-from __future__ import annotations
-
 import hashlib
 import shutil
 from pathlib import Path

@@ -3,8 +3,6 @@
 With service discovery through Kubernetes alone, and without its web pages.
 """
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Runs the programs that build images."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase

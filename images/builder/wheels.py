@@ -1,7 +1,5 @@
 """The operator's Python packages, fetched once and checked against the locked hashes."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 import shutil

@@ -1,7 +1,5 @@
 """The command line: `python -m images.release build|check|push|version VERSION`."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Mapping

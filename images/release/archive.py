@@ -1,7 +1,5 @@
 """Archives that are the same bytes for the same contents: no owners, no times, a fixed order."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import tarfile

@@ -6,8 +6,6 @@ for the operator from the locked wheels, for the node from Debian's packages. Ev
 these layers (Python, its byte code, BEAM files, scripts) is the same for all architectures.
 """
 
-from __future__ import annotations
-
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Builds all files of a release; a second time anew, to compare the digests."""
 
-from __future__ import annotations
-
 import shutil
 import time
 from collections.abc import Callable

@@ -4,8 +4,6 @@ The description, names and links that users see are in `bundle.yaml`; everything
 rendered chart, so that the two ways to install the operator give it the same pod and rights.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 from collections.abc import Iterable

@@ -4,8 +4,6 @@ The default validators' rules and those of OperatorHub; every finding is an erro
 operator-sdk only warns about.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """CHANGELOG.md in the form of Keep a Changelog, and the notes of a release from it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

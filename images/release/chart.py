@@ -3,8 +3,6 @@
 The packaged chart's values name the release's images, so that it is installed without arguments.
 """
 
-from __future__ import annotations
-
 import re
 import tempfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Machine code: which files have it, and for which processor."""
 
-from __future__ import annotations
-
 import struct
 
 _MAGIC = b"\x7fELF"

@@ -1,7 +1,5 @@
 """OCI archives with an image for each of several platforms, as `skopeo copy --all` pushes them."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import tarfile

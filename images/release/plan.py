@@ -1,7 +1,5 @@
 """The plan of a release: its version, where its parts will be found, and its files."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path

@@ -5,8 +5,6 @@ Python: extension modules have the version in their names, so that one directory
 unpacked rather than one file that is run, because Python loads no machine code from a zip.
 """
 
-from __future__ import annotations
-
 import hashlib
 import platform
 import re

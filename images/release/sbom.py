@@ -1,7 +1,5 @@
 """Lists of what images and the plugin contain (SPDX 2.3, JSON), read from their files."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -4,8 +4,6 @@
 agree. The runtime's applications and the operator's package need it where their tools look for it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A page with two scopes' worth of doubles: a reviewer that knows a few people, and a scope."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field

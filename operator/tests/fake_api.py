@@ -5,8 +5,6 @@ demand. Server-side apply is a deep merge, which is correct for a single manager
 field; from a status it removes the fields that the manifest leaves out.
 """
 
-from __future__ import annotations
-
 import collections
 import itertools
 import math

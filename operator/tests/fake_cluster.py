@@ -5,8 +5,6 @@ EndpointSlice controller publishes them, the garbage collector removes objects w
 nodes join. The class replaces the scraper too.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Iterable
@@ -54,7 +52,7 @@ class FakeCluster:
 
     loads: int = 0
 
-    _addresses: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
+    _addresses: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
 
     def step(self) -> None:
         """Run one round of all controllers and nodes."""

@@ -4,8 +4,6 @@ It knows the paths that the plugin reads, with the answers of an API server, and
 requested changes.
 """
 
-from __future__ import annotations
-
 import io
 import json
 from collections import deque

@@ -1,7 +1,5 @@
 """A cluster's loop with the real client, and an API server and nodes in memory."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """A cluster with its own authority, as far as a rotation can observe and change it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
@@ -36,7 +34,7 @@ class Cluster:
     number: int = 0
     """Of the last name that was given."""
 
-    def copy(self) -> Cluster:
+    def copy(self) -> "Cluster":
         """Return a cluster that changes by itself."""
         return replace(self, nodes=dict(self.nodes), issuers=dict(self.issuers))
 

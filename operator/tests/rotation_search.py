@@ -21,8 +21,6 @@ The mutation `does_not_wait`: the operator takes every node to use what the Secr
     PYTHONPATH=src:tests python tests/rotation_search.py [--quick] [--mutation=does_not_wait]
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import resource

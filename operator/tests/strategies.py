@@ -1,7 +1,5 @@
 """Random specs that the API server would accept."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import strategies as st

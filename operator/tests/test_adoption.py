@@ -1,7 +1,5 @@
 """Children without an owner are adopted by the cluster of their name; foreign objects are not."""
 
-from __future__ import annotations
-
 from copy import deepcopy
 from dataclasses import replace
 from typing import Any

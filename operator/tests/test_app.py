@@ -1,7 +1,5 @@
 """Kopf wiring, logs and the operator's own HTTP port."""
 
-from __future__ import annotations
-
 import json
 import logging
 from typing import Any

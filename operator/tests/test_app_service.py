@@ -1,7 +1,5 @@
 """Ports of applications in the pods, and their Service."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from partisan_operator.children import app_service, desired_children, naming

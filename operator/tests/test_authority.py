@@ -1,7 +1,5 @@
 """Keys and certificates: creation, reading, and secrecy of the keys."""
 
-from __future__ import annotations
-
 import base64
 import logging
 from datetime import timedelta

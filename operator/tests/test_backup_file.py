@@ -1,7 +1,5 @@
 """The file of a backup."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """A cluster with a certificate of cert-manager, from its absence to the deletion."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The manifests of a cluster's children, and their comparison with live objects."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

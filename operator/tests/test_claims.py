@@ -1,7 +1,5 @@
 """Volumes that outlive the pods."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

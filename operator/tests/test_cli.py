@@ -1,7 +1,5 @@
 """The parts of the plugin below its commands."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import os

@@ -1,7 +1,5 @@
 """`backup` and `restore` of the plugin."""
 
-from __future__ import annotations
-
 import base64
 from dataclasses import replace
 from pathlib import Path

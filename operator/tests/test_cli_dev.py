@@ -1,7 +1,5 @@
 """`dev` of the plugin: from the sources to the nodes."""
 
-from __future__ import annotations
-
 import base64
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`must-gather` of the plugin, and files that cannot be written."""
 
-from __future__ import annotations
-
 import base64
 import json
 import tarfile

@@ -1,7 +1,5 @@
 """`overlay set` of the plugin."""
 
-from __future__ import annotations
-
 import pytest
 
 from fake_kubectl import NAMESPACE, FakeKubectl, run

@@ -1,7 +1,5 @@
 """`processes` and `attach` of the plugin: what goes over a node's console."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`pause`, `resume` and `rollout` of the plugin."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """`status` of the plugin, against recorded answers of an API server."""
 
-from __future__ import annotations
-
 import pytest
 
 from fake_kubectl import CLUSTERS, NAMESPACE, FakeKubectl, run

@@ -1,7 +1,5 @@
 """Commands of the plugin that show a cluster, its overlay and its nodes: graph, top, logs, ..."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path

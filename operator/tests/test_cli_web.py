@@ -1,7 +1,5 @@
 """`web`: the way of the user's token, and the port on this host that sends it."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import os

@@ -1,7 +1,5 @@
 """Metrics of the operator for each cluster."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 from prometheus_client import CollectorRegistry

@@ -1,7 +1,5 @@
 """The stream: a snapshot and every change after it, for each viewer what it may see."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import AsyncGenerator

@@ -1,7 +1,5 @@
 """Rates of links: between two reports of each node, of both directions, and steady."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The page's port: who may see what, the leader behind any pod, and bounds."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The page's documents: bounded contents, and patches that reproduce each next document."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from dataclasses import replace

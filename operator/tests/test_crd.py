@@ -1,7 +1,5 @@
 """The CustomResourceDefinition matches the models, and the API server accepts it."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The increments of departed actors are reported in full, however many there were."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

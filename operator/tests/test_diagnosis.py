@@ -1,7 +1,5 @@
 """Why a cluster is degraded, in one sentence."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Deletion of a cluster: its nodes are notified, and nothing waits for them."""
 
-from __future__ import annotations
-
 import base64
 from typing import Any
 

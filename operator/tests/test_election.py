@@ -1,7 +1,5 @@
 """The rules of the Lease, with faulty clocks, networks and operators."""
 
-from __future__ import annotations
-
 import heapq
 import itertools
 import random
@@ -62,7 +60,7 @@ class World:
     lease: Lease = field(default_factory=Lease)
     now: float = 0.0
     _queue: list[tuple[float, int, Callable[[], None]]] = field(default_factory=list)
-    _order: itertools.count[int] = field(default_factory=itertools.count)
+    _order: "itertools.count[int]" = field(default_factory=itertools.count)
 
     def add(self) -> Operator:
         operator = Operator(

@@ -1,7 +1,5 @@
 """Erlang reads rendered terms back unchanged."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The turns of clusters to follow a new default image."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The overlay's graph."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

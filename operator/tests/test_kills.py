@@ -6,8 +6,6 @@ operator gets no answer, and another operator without any state continues. The f
 equal that of the run without a kill.
 """
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import os

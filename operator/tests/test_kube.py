@@ -1,7 +1,5 @@
 """The client of the API server, on the wire."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 
 import pytest

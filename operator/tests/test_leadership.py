@@ -1,7 +1,5 @@
 """Two operators and one Lease at an API server in memory, with a clock that the tests set."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator

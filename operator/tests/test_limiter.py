@@ -1,7 +1,5 @@
 """The slots for concurrent reconciles."""
 
-from __future__ import annotations
-
 import asyncio
 
 from partisan_operator.schedule.limiter import ReconcileLimiter

@@ -1,7 +1,5 @@
 """A cluster's loop, round after round: from a spec to its run, and from one spec to the next."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from dataclasses import replace

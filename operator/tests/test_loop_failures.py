@@ -1,7 +1,5 @@
 """Failures of a reconcile: the status reports them, and the loop retries with growing pauses."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Observations of a loop: all children at a resync, pods during changes, else nodes alone."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

@@ -1,7 +1,5 @@
 """Problems of a cluster are in its status and once in an Event; all else continues."""
 
-from __future__ import annotations
-
 import pytest
 
 from loop_rig import CLUSTER, EVENTS, NAMESPACE, SET, Rig

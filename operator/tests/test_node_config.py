@@ -1,7 +1,5 @@
 """The configuration that nodes read, and which of its changes restart them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

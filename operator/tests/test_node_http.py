@@ -1,7 +1,5 @@
 """How pods serve HTTP: their port, probes, mounts, and the scheme of requests."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

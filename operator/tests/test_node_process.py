@@ -1,7 +1,5 @@
 """The emulator's arguments and the probes of a node, as users set them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """`spec.pods.override`: what it adds to the pods, and what it may not change."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

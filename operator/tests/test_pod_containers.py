@@ -1,7 +1,5 @@
 """Sidecars and init containers that users add to the pods."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from partisan_operator.children import pod_containers, restricted

@@ -1,7 +1,5 @@
 """Fields of a pod's spec that users set in `spec.pods`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

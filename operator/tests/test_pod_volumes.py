@@ -1,7 +1,5 @@
 """Volumes and files that users add to the pods."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from partisan_operator.children import pod_volumes

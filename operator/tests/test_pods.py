@@ -1,7 +1,5 @@
 """The pods of a cluster, as their StatefulSets have them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

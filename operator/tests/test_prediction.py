@@ -3,8 +3,6 @@
 Over 300 lines: the cases share the simulator's results.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

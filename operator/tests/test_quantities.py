@@ -1,7 +1,5 @@
 """Durations, shares and resource quantities."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 import pytest

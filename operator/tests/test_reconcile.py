@@ -3,8 +3,6 @@
 Over 300 lines: all cases are one function's, and share `settle`.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Reports of nodes that did not answer this time."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

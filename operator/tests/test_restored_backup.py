@@ -1,7 +1,5 @@
 """`spec.restore`: from the spec to the pods, and what the status makes of the counts."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

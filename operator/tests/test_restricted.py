@@ -1,7 +1,5 @@
 """The Pod Security Standard `restricted`, as a check of a pod's spec."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The rotation of a cluster's own authority: order, deadlines, and any initial state."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import timedelta
 

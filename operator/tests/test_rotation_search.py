@@ -1,7 +1,5 @@
 """The rotation of an authority under faults: a part of what `make verify` searches."""
 
-from __future__ import annotations
-
 import pytest
 
 from rotation_search import NODES, Execution, ViolationError, main, search

@@ -1,7 +1,5 @@
 """Rejected scale-downs, and the changes that continue meanwhile."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """A scope reconciles its clusters while it holds the Lease, and only then."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The scraper with nodes that answer, hang, send false or endless reports, or close connections."""
 
-from __future__ import annotations
-
 import asyncio
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable

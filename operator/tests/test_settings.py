@@ -1,7 +1,5 @@
 """Settings from the environment."""
 
-from __future__ import annotations
-
 import pytest
 
 from partisan_operator.settings import Settings, SettingsError

@@ -1,7 +1,5 @@
 """The token and the bearer: creation, ownership, loss, and the pods that get them."""
 
-from __future__ import annotations
-
 import base64
 import copy
 from typing import Any

@@ -3,8 +3,6 @@
 Over 300 lines: all cases are one function's, and share `settled`.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """Processor time of one coroutine."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

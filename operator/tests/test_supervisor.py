@@ -1,7 +1,5 @@
 """The loops of all clusters: they begin and end with their clusters, and survive errors."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

@@ -1,7 +1,5 @@
 """TLS: the plans for cert-manager's certificates, for the operator's own, and as a whole."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any

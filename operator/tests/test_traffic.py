@@ -1,7 +1,5 @@
 """Traffic by channel."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 from partisan_operator.models.status import MAX_COUNT

@@ -1,7 +1,5 @@
 """Clusters in namespaces that the API server does not let the operator claim."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from typing import Any
 

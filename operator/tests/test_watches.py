@@ -1,7 +1,5 @@
 """Kopf in its thread, with an API server whose kinds come and go."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 from collections.abc import AsyncIterator, Mapping

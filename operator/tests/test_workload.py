@@ -1,7 +1,5 @@
 """The run of the workload: figures, agreement, start."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from partisan_operator.decide.workload import should_start

@@ -1,7 +1,5 @@
 """An API server for Kopf: discovery, lists and watches, whose kinds come and go."""
 
-from __future__ import annotations
-
 import asyncio
 import collections
 import itertools

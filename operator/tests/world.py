@@ -4,8 +4,6 @@ It holds only what a plan can observe and change. `step` runs one round of the c
 nodes, so that a test can bring the core to rest without a cluster.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 from dataclasses import dataclass, field
@@ -117,7 +115,7 @@ class World:
 
     started: list[str] = field(default_factory=list)
     now: datetime = START
-    _uids: itertools.count[int] = field(default_factory=itertools.count)
+    _uids: "itertools.count[int]" = field(default_factory=itertools.count)
 
     def observe(self, *, complete: bool = True) -> Observation:
         """Return the operator's observation."""

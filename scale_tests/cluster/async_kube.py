@@ -1,7 +1,5 @@
 """An asynchronous connection to an API server."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import ssl

@@ -1,7 +1,5 @@
 """The number of pods that a cluster accepts."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from scale_tests.cluster import environment as environments

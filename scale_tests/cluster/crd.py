@@ -1,7 +1,5 @@
 """The CRD of PartisanClusters, and the values that it allows."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache
 from typing import Any, cast

@@ -1,7 +1,5 @@
 """A namespace in which no pod is replaced for a while."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

@@ -4,8 +4,6 @@ Without `KUBECONFIG` a Kubernetes starts on this machine, and images go into its
 images are pushed to `REGISTRY` and pulled from there.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Nodes as plain processes of this machine, each on a loopback address of its own."""
 
-from __future__ import annotations
-
 import json
 import os
 import secrets

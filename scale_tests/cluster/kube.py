@@ -4,8 +4,6 @@ The official client's models take longer than the requests when 32 nodes are rea
 reading of kubeconfig files is used.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime

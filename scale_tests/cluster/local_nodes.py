@@ -1,7 +1,5 @@
 """The processes of nodes in pods of this very machine: memory, and the runtimes that keep them."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Saves a diagnostic bundle of a namespace; explains why a run stalls."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The reports of the nodes of a cluster, each read through the API server."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """One cluster at one time, as operator and nodes report it, and what follows from many."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

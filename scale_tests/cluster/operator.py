@@ -1,7 +1,5 @@
 """The operator in a cluster: the chart installed, its logs, the chart removed."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Sequence
 

@@ -3,8 +3,6 @@
 What nodes report is in `nodes`, so that one can be checked against the other.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field, fields
 from datetime import datetime

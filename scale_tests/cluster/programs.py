@@ -1,7 +1,5 @@
 """Programs that run for as long as a block, with a log each."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence

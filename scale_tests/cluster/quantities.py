@@ -1,7 +1,5 @@
 """Durations and sizes as people write them."""
 
-from __future__ import annotations
-
 import re
 
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}

@@ -1,7 +1,5 @@
 """Deleting PartisanClusters and namespaces, waiting until they are really gone; new namespaces."""
 
-from __future__ import annotations
-
 from scale_tests.cluster.kube import Cluster, core, partisan_cluster
 from scale_tests.cluster.partisan import CLUSTER_LABEL
 from scale_tests.cluster.wait import wait_for

@@ -1,7 +1,5 @@
 """Samples of a cluster, taken on a thread of their own, and waits for a condition on them."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Hashable

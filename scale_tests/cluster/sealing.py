@@ -1,7 +1,5 @@
 """PartisanClusters with TLS between their nodes, and the certificates that they need."""
 
-from __future__ import annotations
-
 import base64
 from pathlib import Path
 

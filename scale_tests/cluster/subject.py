@@ -1,7 +1,5 @@
 """A PartisanCluster under test: the actions of a test, and its waits."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable, Iterator
@@ -76,7 +74,7 @@ class Subject:
         """Its path at the API server."""
         return partisan_cluster(self.namespace, self.name)
 
-    def apply(self, body: Json) -> Subject:
+    def apply(self, body: Json) -> "Subject":
         """Creates it, as the version of the API that the manifest has. Raises ApiError."""
         path = f"apis/{body['apiVersion']}/namespaces/{self.namespace}/partisanclusters"
         self.cluster.create(path, body)

@@ -1,7 +1,5 @@
 """The graph that the views of many nodes form."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 Views = Mapping[str, frozenset[str]]

@@ -4,8 +4,6 @@ A deadline over a whole run is too short on a busy machine, or too long when not
 limit the time *without progress*.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterator

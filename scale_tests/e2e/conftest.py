@@ -1,7 +1,5 @@
 """One cluster and one operator for all tests; a namespace for each file; evidence on failure."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys

@@ -1,7 +1,5 @@
 """A copy of the CRD in a group of its own, for manifests on which no operator acts."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -5,8 +5,6 @@
 Requests for other paths are passed on to the node, and its answers back.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sys

@@ -5,8 +5,6 @@ refuses invalid ones: the chart and the examples are checked as in a cluster wit
 operator or KEDA.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import cast

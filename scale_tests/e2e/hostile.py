@@ -3,8 +3,6 @@
 By the kind of error. Each is a small valid cluster with some fields replaced.
 """
 
-from __future__ import annotations
-
 from scale_tests.e2e.hostile_applications import APPLICATIONS
 from scale_tests.e2e.hostile_clusters import CHANNELS, DURATIONS, NUMBERS, OVERLAYS, WORKLOADS
 from scale_tests.e2e.hostile_pods import PODS, REFERENCES, RESOURCES

@@ -1,7 +1,5 @@
 """Additions of applications to their pods: specs that are refused, and unusual ones."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

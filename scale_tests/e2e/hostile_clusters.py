@@ -1,7 +1,5 @@
 """Overlays, numbers, durations, channels and workloads that must be refused."""
 
-from __future__ import annotations
-
 from scale_tests.e2e.hostile_texts import BAD_DURATIONS
 from scale_tests.e2e.specs import (
     ARGUMENT,

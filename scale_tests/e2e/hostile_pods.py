@@ -1,7 +1,5 @@
 """Resources, additions to pods and references that must be refused."""
 
-from __future__ import annotations
-
 from scale_tests.e2e.hostile_texts import (
     BAD_IMAGES,
     BAD_KEYS,

@@ -1,7 +1,5 @@
 """Rules for the scheduling of pods that must be refused, and values that nearly are right."""
 
-from __future__ import annotations
-
 from scale_tests.e2e.hostile_texts import BAD_KEYS, BAD_LABEL_VALUES
 from scale_tests.e2e.specs import (
     Row,

@@ -1,7 +1,5 @@
 """Texts that are no name, key, value, image, variable or duration, and must be refused."""
 
-from __future__ import annotations
-
 LONG = "a" * 254
 
 LONGEST_PREFIX = ".".join(["a" * 63] * 3 + ["a" * 61])

@@ -1,7 +1,5 @@
 """Kinds of other operators, which the cluster knows during a test."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import yaml

@@ -1,7 +1,5 @@
 """Checks of a cluster after faults, and during a partition."""
 
-from __future__ import annotations
-
 from scale_tests.cluster.nodes import components
 from scale_tests.cluster.partisan import ClusterStatus
 from scale_tests.cluster.subject import Subject

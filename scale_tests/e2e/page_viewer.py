@@ -1,7 +1,5 @@
 """A viewer of the live page: reads the stream as a browser does, and reconnects."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import os
@@ -39,7 +37,7 @@ class Viewer:
         self._closed = threading.Event()
 
     @contextmanager
-    def open(self) -> Iterator[Viewer]:
+    def open(self) -> Iterator["Viewer"]:
         """Follows the stream until the block is left."""
         thread = threading.Thread(target=self._follow, daemon=True)
         thread.start()

@@ -4,8 +4,6 @@ The pod and its processes are left as they are: rules and processes are put into
 namespace, which any process of root may enter. Of the local cluster only.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

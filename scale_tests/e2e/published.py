@@ -1,7 +1,5 @@
 """The manifests that users copy: those of the examples and of the documents."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -5,8 +5,6 @@ status, which the rendered page hides: "```sh exit=1". A block of the language `
 one of commands is an excerpt of their output.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 import sys

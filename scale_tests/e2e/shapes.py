@@ -1,7 +1,5 @@
 """The shapes that an overlay may have, recognized from the nodes' neighbours."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from scale_tests.cluster.nodes import NodeStatus

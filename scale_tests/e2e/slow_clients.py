@@ -3,8 +3,6 @@
 Each begins a request and waits for what comes; where the connection is closed it begins another.
 """
 
-from __future__ import annotations
-
 import asyncio
 import sys
 

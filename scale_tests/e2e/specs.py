@@ -1,7 +1,5 @@
 """Parts of a cluster's spec, for manifests that must be refused, or accepted, or that run."""
 
-from __future__ import annotations
-
 from typing import Any
 
 Spec = dict[str, Any]

@@ -1,7 +1,5 @@
 """Children that a cluster left behind without an owner are adopted by the next one of its name."""
 
-from __future__ import annotations
-
 from scale_tests.cluster.kube import Cluster, Json, core
 from scale_tests.cluster.partisan import CHILDREN, CLUSTER_LABEL
 from scale_tests.cluster.subject import LASTING, Subject, counter, manifest

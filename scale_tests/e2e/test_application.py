@@ -1,7 +1,5 @@
 """The example of an application's needs: files, a volume, containers and a port of the pods."""
 
-from __future__ import annotations
-
 import pytest
 import yaml
 

@@ -1,7 +1,5 @@
 """A counting cluster is backed up and deleted with all that it kept; another one counts on."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from hashlib import sha256

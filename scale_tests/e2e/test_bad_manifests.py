@@ -3,8 +3,6 @@
 Most are dry runs against a copy of the CRD that no operator knows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any

@@ -1,7 +1,5 @@
 """Users' additions to pods, and limits of channels, are in force in the running nodes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from scale_tests.cluster.kube import Cluster, core

@@ -4,8 +4,6 @@ It is not there itself: the CRD of Certificates is a minimal stand-in, and the t
 controller by writing the Secret that a Certificate asks for.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Certificates that the operator issues itself, and where they may come from at all."""
 
-from __future__ import annotations
-
 import re
 import time
 

@@ -1,7 +1,5 @@
 """The chart on a real cluster: its own test, its releases, and clusters without the operator."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import replace

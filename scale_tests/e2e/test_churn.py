@@ -1,7 +1,5 @@
 """Half of a cluster dies at once, or is cut off from the other half, while it counts."""
 
-from __future__ import annotations
-
 import pytest
 
 from scale_tests.benches.churn.faults import Faults

@@ -1,7 +1,5 @@
 """Volumes that outlive the pods: a node continues, and what happens to claims of removed nodes."""
 
-from __future__ import annotations
-
 import pytest
 
 from scale_tests.cluster.environment import Environment

@@ -1,7 +1,5 @@
 """Operators with a wrong clock take over, and hand over to one with the right clock."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

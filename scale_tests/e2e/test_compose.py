@@ -4,8 +4,6 @@ There is no Docker here, so addresses, mounts and environment of the services ar
 file, and a file system of each service's own from the image.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

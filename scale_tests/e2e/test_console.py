@@ -1,7 +1,5 @@
 """The live page in a browser, opened by `kubectl partisan web`: a real cluster and its changes."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """The live page on a real cluster: who sees what, at either operator and through kubectl."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from http.cookiejar import CookieJar

@@ -1,7 +1,5 @@
 """The operator is killed, or the API server does not answer, while clusters change."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

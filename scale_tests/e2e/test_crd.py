@@ -1,7 +1,5 @@
 """The CRD and the children of a cluster are deleted and come back."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """A developer's commands on running nodes: processes, a shell, new code, a restart of the pods."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`kubectl drain` of the node, the operator on it included."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 

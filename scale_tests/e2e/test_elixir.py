@@ -1,7 +1,5 @@
 """The Elixir example: a GenServer that calls its peers, in an image built from a Mix release."""
 
-from __future__ import annotations
-
 import yaml
 
 from scale_tests.cluster.environment import Environment, add_image

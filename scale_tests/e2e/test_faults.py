@@ -1,7 +1,5 @@
 """Pods and containers are killed during a run."""
 
-from __future__ import annotations
-
 import contextlib
 
 import pytest

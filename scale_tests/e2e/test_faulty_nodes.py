@@ -1,7 +1,5 @@
 """A node that hangs or reports nonsense affects its own status, and nothing else."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

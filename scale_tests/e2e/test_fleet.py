@@ -1,7 +1,5 @@
 """A new default image rolls one cluster after the other, and a broken one halts at the first."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The Prometheus operator: the chart's monitoring, and docs/guides/install.md to the letter."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Other clients write to a cluster's children and evict its pods."""
 
-from __future__ import annotations
-
 from scale_tests.cluster.crowding import crowded
 from scale_tests.cluster.kube import ApiError, Cluster, Json, core
 from scale_tests.cluster.subject import Subject, manifest

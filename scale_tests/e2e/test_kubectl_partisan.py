@@ -1,7 +1,5 @@
 """The plugin of kubectl on a real cluster of four nodes: its output and its actions."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

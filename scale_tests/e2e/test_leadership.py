@@ -1,7 +1,5 @@
 """Several operators run, and one acts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

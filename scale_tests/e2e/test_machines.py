@@ -1,7 +1,5 @@
 """Three Kubernetes nodes in three zones: pods spread, a node fails, two are partitioned."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from ipaddress import IPv4Address

@@ -1,7 +1,5 @@
 """The main flow: 32 nodes join, count, converge; are inspected, scaled, and deleted."""
 
-from __future__ import annotations
-
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 

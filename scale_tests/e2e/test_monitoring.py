@@ -1,7 +1,5 @@
 """Dashboards and alerts against a real Prometheus that scraped a real run with a fault in it."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack

@@ -1,7 +1,5 @@
 """A cluster whose pods are plain processes runs, recovers from a kill, and is removed."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """One readable condition reports why pods do not start, and clears when the cause is fixed."""
 
-from __future__ import annotations
-
 from scale_tests.cluster.environment import Environment
 from scale_tests.cluster.kube import Cluster, Json, core
 from scale_tests.cluster.subject import Subject, manifest

@@ -1,7 +1,5 @@
 """Every overlay runs the workload and has its expected shape."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A user's modules in an image built on ours: erlang-app.md, own-overlay.md of docs/tutorials."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from typing import Any

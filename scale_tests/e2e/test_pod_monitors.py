@@ -1,7 +1,5 @@
 """A cluster with PodMonitor Enabled reports a missing CRD, and gets one once the CRD exists."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import partial
 

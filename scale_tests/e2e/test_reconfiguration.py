@@ -1,7 +1,5 @@
 """A running cluster moves from one overlay, number of nodes or workload to another."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import pairwise
 

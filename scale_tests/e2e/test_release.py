@@ -4,8 +4,6 @@ Its steps: the release's manifest, a first cluster, an Elixir application with a
 the application's next version, a backup and its restoration. Their seconds are results.
 """
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Iterator

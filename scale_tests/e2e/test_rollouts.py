@@ -1,7 +1,5 @@
 """A rollout runs in batches, loses no count, halts with a reason, and can be undone."""
 
-from __future__ import annotations
-
 from scale_tests.cluster.crowding import crowded
 from scale_tests.cluster.kube import Json
 from scale_tests.cluster.subject import LASTING, Subject, counter, manifest

@@ -1,7 +1,5 @@
 """An experiment from its file to its report: two small cells, interrupted between them."""
 
-from __future__ import annotations
-
 import json
 from argparse import Namespace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Autoscalers use the scale subresource; scale-downs that break the overlay are refused."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

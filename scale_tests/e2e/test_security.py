@@ -1,7 +1,5 @@
 """Connections between nodes over TLS: accepted and refused peers, and missing Secrets."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The operator only reads a cluster whose run has ended."""
 
-from __future__ import annotations
-
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 

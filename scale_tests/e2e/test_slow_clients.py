@@ -1,7 +1,5 @@
 """Clients that are slow, or that have no bearer, keep neither probes nor the operator out."""
 
-from __future__ import annotations
-
 import math
 import re
 import subprocess

@@ -4,8 +4,6 @@ The API server evaluates a new rule for what an update changes. A stored cluster
 still be paused, scaled, reported on and repaired, in steps; it cannot be made worse.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, cast

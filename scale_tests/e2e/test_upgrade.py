@@ -1,7 +1,5 @@
 """A counting cluster of an earlier revision, on OTP 25, is upgraded with all its parts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

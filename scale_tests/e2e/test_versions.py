@@ -3,8 +3,6 @@
 On a copy of the CRD that no operator knows.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """docs/tutorials/first-cluster.md to the letter, typed by a user with kubectl and its plugin."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The operator's connections to the API server are closed, or die silently."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """Manifests that are rare, large, or close to a bound, and must be accepted."""
 
-from __future__ import annotations
-
 from scale_tests.e2e.hostile_applications import UNUSUAL_APPLICATIONS
 from scale_tests.e2e.hostile_texts import LONGEST_PREFIX
 from scale_tests.e2e.specs import (

@@ -9,8 +9,6 @@
 The seconds of the path are without those of builds of images.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Running the command line tools: git, helm, kubectl and this repository's own modules."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence

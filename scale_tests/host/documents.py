@@ -1,7 +1,5 @@
 """Documents: data and prose next to a module, and generated parts of pages."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Files and directories that are written in one step, and files that are locks."""
 
-from __future__ import annotations
-
 import fcntl
 import shutil
 import tempfile

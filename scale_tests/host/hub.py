@@ -5,8 +5,6 @@ loss, as fast as this process is. Each namespace has a process for the packets t
 that data do not delay acknowledgements.
 """
 
-from __future__ import annotations
-
 import argparse
 import ctypes
 import fcntl

@@ -1,7 +1,5 @@
 """Figures of the kernel for a process of this machine, and for the machine."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

@@ -1,7 +1,5 @@
 """Earlier revisions of this repository, unpacked next to the checkout."""
 
-from __future__ import annotations
-
 import tarfile
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Documents with placeholders, such as `{settings.ports.kubelet}`."""
 
-from __future__ import annotations
-
 import re
 from string import Formatter
 from typing import Any

@@ -1,7 +1,5 @@
 """Units, and how figures are written in them."""
 
-from __future__ import annotations
-
 MIB, GIB = float(1 << 20), float(1 << 30)
 """In bytes."""
 

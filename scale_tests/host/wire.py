@@ -1,7 +1,5 @@
 """The network between virtual machines: namespaces of their own, and a delay."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """A small client of the cluster's endpoints, with the administrator's certificate."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import socket

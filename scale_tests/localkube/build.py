@@ -1,7 +1,5 @@
 """The cluster's programs, built from the Go modules pinned in `tools/`."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

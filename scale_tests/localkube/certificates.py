@@ -3,8 +3,6 @@
 Every endpoint asks for a client certificate; Kubernetes authorises by names and groups in subjects.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Further nodes have groups below the cluster's. Version 2, version 1 and hybrid layouts work.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """Bringing the cluster up, taking it down, and saying how it is: the order of the steps."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import os

@@ -3,8 +3,6 @@
 They start in stages: those of one stage start together, once the previous stage is ready.
 """
 
-from __future__ import annotations
-
 import sys
 import tomllib
 from collections.abc import Mapping, Sequence

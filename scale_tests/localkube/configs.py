@@ -3,8 +3,6 @@
 Kubernetes reads JSON wherever it reads YAML, so the standard library is enough.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import tomllib

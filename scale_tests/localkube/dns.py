@@ -1,7 +1,5 @@
 """One question to a name server, to see that the cluster's resolver answers."""
 
-from __future__ import annotations
-
 import secrets
 import socket
 import struct

@@ -3,8 +3,6 @@
 One transaction per table; rules of others are not touched.
 """
 
-from __future__ import annotations
-
 import re
 
 from scale_tests.host.commands import capture

@@ -1,7 +1,5 @@
 """Leftovers of the cluster on the machine outside its own directories, and their removal."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import re

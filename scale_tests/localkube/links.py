@@ -4,8 +4,6 @@ The machine routes between nodes, so that its packet filter sees all traffic. Ev
 the namespace.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable
 from pathlib import Path

@@ -3,8 +3,6 @@
 A node that leaves is gone like a machine that is switched off for good.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from scale_tests.localkube import cgroups, leftovers, links, outage, runtime

@@ -1,7 +1,5 @@
 """The number of pods that this machine's memory holds."""
 
-from __future__ import annotations
-
 import math
 import os
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The machine's address, the kernel's settings for many pods, and the network's interfaces."""
 
-from __future__ import annotations
-
 import ipaddress
 import json
 from pathlib import Path

@@ -5,8 +5,6 @@ own kubelet, kube-proxy, containerd, pod addresses and packet filter; processors
 system are the machine's.
 """
 
-from __future__ import annotations
-
 import ipaddress
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """OCI archives: makes the pause image, and reads which images an archive holds."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import io

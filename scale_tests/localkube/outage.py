@@ -3,8 +3,6 @@
 Like a suspended virtual machine, it loses nothing that it held in memory.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

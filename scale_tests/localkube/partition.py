@@ -5,8 +5,6 @@ established connections, and grow with the number of pods, not of pairs. Machine
 both sides.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from ipaddress import IPv4Network, collapse_addresses

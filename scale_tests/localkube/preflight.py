@@ -1,7 +1,5 @@
 """Is this machine fit to run the cluster? Says everything that is missing at once."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import socket

@@ -4,8 +4,6 @@ A record of each holds its process id, when that process started (ids are reused
 its command line and files, by which `up` restarts only what has changed.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

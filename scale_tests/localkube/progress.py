@@ -1,7 +1,5 @@
 """A line with the progress of a long step and its remaining time."""
 
-from __future__ import annotations
-
 import sys
 import time
 

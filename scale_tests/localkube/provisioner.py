@@ -6,8 +6,6 @@ of them can mount it. The volumes are `local` ones: in these, unlike in `hostPat
 gives the files to a pod's `fsGroup`.
 """
 
-from __future__ import annotations
-
 import shutil
 import socket
 import tomllib

@@ -1,7 +1,5 @@
 """The images in the container runtimes of the nodes."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path

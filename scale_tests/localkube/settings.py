@@ -1,7 +1,5 @@
 """The local cluster's place on the machine: directories, addresses, ports, limits."""
 
-from __future__ import annotations
-
 import ipaddress
 import os
 from dataclasses import dataclass, field

@@ -3,8 +3,6 @@
 The user's cache keeps them under a hash of their inputs, which all checkouts share.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import platform

@@ -1,7 +1,5 @@
 """Waiting on a condition, with a limit and a reason."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 

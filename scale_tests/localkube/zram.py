@@ -1,7 +1,5 @@
 """Compressed swap in memory (zram), so that a machine holds more pods: most memory is idle."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from scale_tests.host.commands import capture

@@ -5,8 +5,6 @@ A benchmark measures and returns cells. The rest is the same for all: `QUICK=1`,
 when a check is missed.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os
@@ -82,7 +80,7 @@ class Bench:
     about: str | None
     """The description on its command line."""
 
-    measure: Callable[[Session], int]
+    measure: Callable[["Session"], int]
     """Measures, and returns the exit status, that of `Session.conclude`."""
 
     report: Report = field(default_factory=NoReport)
@@ -211,7 +209,7 @@ class Session:
         """Prints a line of progress as it is."""
         self.console.print(text, markup=False, highlight=False)
 
-    def reported(self, report: Report) -> Session:
+    def reported(self, report: Report) -> "Session":
         """The session with a report of this run, which may also draw, and fill the page."""
         parts = ("draw", "page", "text")
         own = {name: getattr(report, name) for name in parts if hasattr(report, name)}

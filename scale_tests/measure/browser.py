@@ -1,7 +1,5 @@
 """Chromium without a window, and the record of what a page must not do."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import shutil

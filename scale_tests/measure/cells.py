@@ -1,7 +1,5 @@
 """The figures of one cell, as its JSON has them."""
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field

@@ -1,7 +1,5 @@
 """Claims about measurements, and their targets."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """`build/results/NAME.json`, with which a script can check a claim without reading prose."""
 
-from __future__ import annotations
-
 import json
 import os
 import platform

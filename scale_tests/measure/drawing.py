@@ -1,7 +1,5 @@
 """The one loop that draws pictures: style, title and note, legend, file; and the palette."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path

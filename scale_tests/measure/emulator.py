@@ -1,7 +1,5 @@
 """Erlang virtual machines that measure: their flags, and how a plan reaches them."""
 
-from __future__ import annotations
-
 import os
 import re
 import tempfile

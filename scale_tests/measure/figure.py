@@ -1,7 +1,5 @@
 """Figures of the simulator, next to the papers'."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

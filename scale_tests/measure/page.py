@@ -1,7 +1,5 @@
 """A page of results, written as Markdown and as HTML in one file."""
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Figures of repetitions: selected, compared, and written."""
 
-from __future__ import annotations
-
 import inspect
 import statistics
 from collections.abc import Callable, Iterable, Sequence
@@ -24,7 +22,7 @@ class Spread:
     high: float
 
     @classmethod
-    def of(cls, values: Iterable[float]) -> Spread:
+    def of(cls, values: Iterable[float]) -> "Spread":
         """The spread of at least one value."""
         found = sorted(values)
         return cls(median=statistics.median(found), low=found[0], high=found[-1])

@@ -4,8 +4,6 @@ The experiment is C. Meiklejohn et al., "Practical Evaluation of the Lasp Progra
 Scale", PPDP 2017: every node counts 180 times, every 10 s, and propagates every 5 s.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import log2

@@ -4,8 +4,6 @@ A benchmark makes jobs; `run` has `bench_driver` measure them, each on a group o
 of its system, and yields a cell for each.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Tables described by their columns, and tables for the terminal."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 

@@ -1,7 +1,5 @@
 """The end of a command on the terminal."""
 
-from __future__ import annotations
-
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

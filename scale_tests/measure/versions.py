@@ -1,7 +1,5 @@
 """Versions of what took part in a measurement, by name."""
 
-from __future__ import annotations
-
 import platform
 from collections.abc import Iterable, Sequence
 

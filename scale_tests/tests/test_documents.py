@@ -3,8 +3,6 @@
 Also the length of the README and of the pages, and their list.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The one command line of all benchmarks."""
 
-from __future__ import annotations
-
 import pytest
 
 from scale_tests import __main__ as command

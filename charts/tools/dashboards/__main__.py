@@ -3,8 +3,6 @@
 Either way the status is 1 when the committed files differ: no dashboard is changed by hand.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ The `words` of a file abbreviate parts of queries and of later words. Each panel
 its kind, and as fields the parameters of the kind's function in `panels`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from pathlib import Path

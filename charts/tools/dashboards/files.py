@@ -1,7 +1,5 @@
 """The committed dashboards: written as JSON, and read back as panels and queries."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping

@@ -6,8 +6,6 @@ No panel has a line for each node, which is unreadable at 1,024 nodes: differenc
 are quantiles or a heatmap, computed by Prometheus.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 

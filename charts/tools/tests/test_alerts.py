@@ -1,7 +1,5 @@
 """Every alert must fire in one test and be quiet in another."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

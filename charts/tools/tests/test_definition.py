@@ -1,7 +1,5 @@
 """The oldest Kubernetes that the chart allows."""
 
-from __future__ import annotations
-
 import pytest
 
 from charts.tools import definition

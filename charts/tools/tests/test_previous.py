@@ -1,7 +1,5 @@
 """The chart that users upgrade from."""
 
-from __future__ import annotations
-
 import pytest
 
 from charts.tools import previous

@@ -1,7 +1,5 @@
 """The tables of the chart's README."""
 
-from __future__ import annotations
-
 import pytest
 
 from charts.tools.readme import README, generated, values_table

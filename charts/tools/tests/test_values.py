@@ -1,7 +1,5 @@
 """The comparison of values.yaml with its schema."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The page of the plugin's commands."""
 
-from __future__ import annotations
-
 from partisan_operator.cli.catalogue import COMMANDS
 
 from docs.tools.cli import PAGE, page

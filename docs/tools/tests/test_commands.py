@@ -1,7 +1,5 @@
 """Mistakes in commands are found."""
 
-from __future__ import annotations
-
 import pytest
 
 from docs.tools import commands, shell

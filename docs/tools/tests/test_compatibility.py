@@ -1,7 +1,5 @@
 """The page of versions that work together."""
 
-from __future__ import annotations
-
 import pytest
 
 from docs.tools import compatibility

@@ -1,7 +1,5 @@
 """Mistakes in manifests are found."""
 
-from __future__ import annotations
-
 import pytest
 
 from docs.tools.manifests import schema_at, yaml_problems

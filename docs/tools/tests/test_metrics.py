@@ -1,7 +1,5 @@
 """The page of the metrics has those that there are."""
 
-from __future__ import annotations
-
 from docs.tools.metrics import PAGE, SOURCES, Metric, declared, generated, listed, operator_table
 
 NODES = PAGE.read_text().partition("## The operator")[0]

@@ -1,7 +1,5 @@
 """The drawings of overlays."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

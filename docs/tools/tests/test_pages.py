@@ -5,8 +5,6 @@ those for a cluster of docs/tutorials/elixir-app.md, and those of docs/guides/ba
 blocks in Erlang.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

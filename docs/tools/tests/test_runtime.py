@@ -1,7 +1,5 @@
 """The page of the runtime's functions."""
 
-from __future__ import annotations
-
 import pytest
 
 from docs.tools.runtime import MODULES, PAGE, first_sentence, functions, page

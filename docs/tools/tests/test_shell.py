@@ -1,7 +1,5 @@
 """Scripts are split into their simple commands."""
 
-from __future__ import annotations
-
 import pytest
 
 from docs.tools.shell import Command, commands, typed

@@ -1,7 +1,5 @@
 """Pages of the repository become pages of the site."""
 
-from __future__ import annotations
-
 import pytest
 
 from docs.tools.site_text import PLACES, anchor, deepened, links, navigation, page, path_of, place

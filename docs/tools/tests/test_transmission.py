@@ -1,7 +1,5 @@
 """The picture of what synchronisation transmits."""
 
-from __future__ import annotations
-
 import pytest
 
 from docs.tools.transmission import COLOURS, Series, picture, published, series, svg

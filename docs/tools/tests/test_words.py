@@ -1,7 +1,5 @@
 """The length of the documents."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Helm, for the tests that need it."""
 
-from __future__ import annotations
-
 import pytest
 
 from scale_tests.cluster.operator import tool

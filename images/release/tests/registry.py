@@ -1,7 +1,5 @@
 """A registry in memory, as far as skopeo and helm need one: pushes, and what was pushed."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 import threading

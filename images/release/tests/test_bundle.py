@@ -1,7 +1,5 @@
 """The bundle for the Operator Lifecycle Manager, and its rules."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from copy import deepcopy
 from typing import Any

@@ -1,7 +1,5 @@
 """The files of a release: chart, manifest, plugin, lists of contents, checksums, notes."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Workflows of the forge, and examples for those who install from a repository."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Images for several platforms: archives, and machine code of another architecture."""
 
-from __future__ import annotations
-
 import io
 import struct
 import tarfile

@@ -1,7 +1,5 @@
 """Artifacts of a release in a registry: pushed as they are, pulled by helm and skopeo."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """One version, in all places that need it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

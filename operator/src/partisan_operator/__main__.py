@@ -1,7 +1,5 @@
 """Runs the operator: `python -m partisan_operator`, configured by the environment."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import sys

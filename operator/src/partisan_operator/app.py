@@ -1,7 +1,5 @@
 """The process: scopes, watches and the HTTP port; maps events to the loops they wake."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import signal

@@ -1,7 +1,5 @@
 """Logs: one line for people, or one JSON object for programs."""
 
-from __future__ import annotations
-
 import json
 import logging
 import sys

@@ -1,7 +1,5 @@
 """One loop for each cluster: reconcile, then pause until woken or due. An event ends the pause."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import time

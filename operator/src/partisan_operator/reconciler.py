@@ -1,7 +1,5 @@
 """One reconcile of one cluster: observe, decide, act, report."""
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Callable

@@ -4,8 +4,6 @@ This process reconciles them while it holds the Lease. It always watches them, s
 when it takes over. A scope of all namespaces also claims each of them: `leader.claims`.
 """
 
-from __future__ import annotations
-
 import asyncio
 
 from kubernetes.aio.client import ApiClient

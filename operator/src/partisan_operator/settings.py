@@ -1,7 +1,5 @@
 """The settings, from environment variables `PARTISAN_OPERATOR_*`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -104,7 +102,7 @@ class Settings:
         )
 
     @classmethod
-    def from_environment(cls, environment: Mapping[str, str]) -> Settings:
+    def from_environment(cls, environment: Mapping[str, str]) -> "Settings":
         """Read the settings. Raises `SettingsError`."""
         read = _Reader(environment)
         default = cls()

@@ -1,7 +1,5 @@
 """The loops of all clusters, one task for each."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Callable

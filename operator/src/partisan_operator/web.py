@@ -1,7 +1,5 @@
 """The operator's own HTTP port: probes for the kubelet, `/metrics` for Prometheus."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Protocol
 

@@ -7,8 +7,6 @@ target is missed. `QUICK=1`: 16 nodes and shorter faults. `python -m scale_tests
 the rules of a killed run from this machine's packet filter.
 """
 
-from __future__ import annotations
-
 import argparse
 from dataclasses import asdict, replace
 from datetime import UTC, datetime

@@ -4,8 +4,6 @@ Locally processes are killed and packets dropped by the kernel. On a cluster els
 deleted without grace, which leaves them a second to shut down, and the network cannot be cut.
 """
 
-from __future__ import annotations
-
 import math
 import random
 import signal

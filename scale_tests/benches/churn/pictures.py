@@ -1,7 +1,5 @@
 """The pictures of a recording: the time line of everything, and how long each fault took."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from matplotlib.axes import Axes

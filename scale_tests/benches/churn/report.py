@@ -1,7 +1,5 @@
 """From a recording to the cells of `churn.json`, checks, tables and a page."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path

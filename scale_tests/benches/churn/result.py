@@ -1,7 +1,5 @@
 """From a time line to figures, counts and checks."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

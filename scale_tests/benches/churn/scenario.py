@@ -1,7 +1,5 @@
 """The faults, one after the other, on a cluster that counts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field

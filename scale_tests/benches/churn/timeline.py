@@ -3,8 +3,6 @@
 Times are in seconds since the sampler was made.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -9,8 +9,6 @@ of N and with the time compression. 128 clients at 64 times the speed are as muc
 quarter of a CPU (root is needed).
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from dataclasses import asdict

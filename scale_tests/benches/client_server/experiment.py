@@ -1,7 +1,5 @@
 """One run: some servers, many clients, the ad counter with full states, and the servers' memory."""
 
-from __future__ import annotations
-
 import signal
 import tempfile
 import time

@@ -1,7 +1,5 @@
 """Figures read off the samples of a run."""
 
-from __future__ import annotations
-
 from statistics import median
 
 from scale_tests.benches.client_server.experiment import Run

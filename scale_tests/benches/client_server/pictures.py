@@ -1,7 +1,5 @@
 """The pictures of the runs: the servers' memory, and the count, against time."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

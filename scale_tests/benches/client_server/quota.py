@@ -3,8 +3,6 @@
 Otherwise it would be one of a thousand processes that compete for this machine.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path

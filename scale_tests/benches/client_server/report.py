@@ -1,7 +1,5 @@
 """From the runs to targets, tables and the page."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

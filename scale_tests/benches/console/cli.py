@@ -5,8 +5,6 @@ partitions. The operator's own code turns it into the stream and serves it to Ch
 in software. `QUICK=1` has 128 nodes and a tenth of the changes.
 """
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import dataclass
 from typing import Any

@@ -4,8 +4,6 @@ The overlay is synthetic: a connected random graph in which a node has at most s
 HyParView. Everything after the nodes' reports is the operator's own: status, Events, traffic.
 """
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """From cells to targets and tables."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from statistics import median, quantiles
 from typing import Any

@@ -1,7 +1,5 @@
 """The operator's page on loopback: its own server and `kubectl partisan web`, a fake API server."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass

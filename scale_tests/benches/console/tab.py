@@ -1,7 +1,5 @@
 """The cost of the page in a browser: drawing, a change, memory over many changes."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager

@@ -1,7 +1,5 @@
 """The cost of viewers for the operator, and the bytes of the stream; no browser takes part."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import time

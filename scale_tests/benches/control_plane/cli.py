@@ -4,8 +4,6 @@ Prints a table, writes build/results/bench-control-plane.json, a page and a pict
 when a target is missed. `QUICK=1` takes fewer pods, and says so in the result. Needs to be root.
 """
 
-from __future__ import annotations
-
 from scale_tests.benches.control_plane import report
 from scale_tests.measure.kwok import session
 from scale_tests.measure.kwok.experiment import Scenario

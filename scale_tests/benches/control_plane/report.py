@@ -1,7 +1,5 @@
 """From scenarios to checks, a table and a picture."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from math import inf
 

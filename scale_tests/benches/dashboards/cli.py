@@ -7,8 +7,6 @@ build/results/staging, their main panels into DIRECTORY, and writes build/result
 `--of NAMESPACE/CLUSTER` draws the last ten minutes of a cluster that is there instead.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from pathlib import Path

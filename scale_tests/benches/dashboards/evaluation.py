@@ -1,7 +1,5 @@
 """Dashboards and alerts in a Prometheus: whether queries answer, and the history of alerts."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable
 from typing import Any

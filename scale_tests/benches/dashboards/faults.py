@@ -1,7 +1,5 @@
 """A fault that lasts: a chain of nodes, of which one in the middle is kept away."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

@@ -1,7 +1,5 @@
 """Prometheus' series of a staging run, and whether they are complete."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace

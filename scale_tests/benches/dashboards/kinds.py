@@ -1,7 +1,5 @@
 """The drawing of each type of panel."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Draws the dashboards from a Prometheus, without Grafana: each whole, and its main panels."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """The steps of a staging run, whose results are in Prometheus."""
 
-from __future__ import annotations
-
 import tempfile
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """A cluster as a Prometheus sees it, and what happens to it from outside."""
 
-from __future__ import annotations
-
 from scale_tests.cluster.kube import ApiError, core
 from scale_tests.cluster.monitoring.prometheus import Prometheus
 from scale_tests.cluster.subject import Subject

@@ -5,8 +5,6 @@ kept in DIRECTORY/cells and not measured again; remove the file to do so.
 `QUICK=1` takes 64 nodes and three overlays.
 """
 
-from __future__ import annotations
-
 from scale_tests.benches.deletion import measure, plan, report
 from scale_tests.benches.deletion.measure import NAMESPACE
 from scale_tests.benches.deletion.plan import Point

@@ -1,7 +1,5 @@
 """One cell: a cluster formed and deleted, with what both cost."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable

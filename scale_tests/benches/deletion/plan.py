@@ -1,7 +1,5 @@
 """The cells: which clusters are formed, and how they are deleted."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """From cells to targets, a table and a page."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """`python -m scale_tests demo run|down`: a cluster from nothing to its end, and nothing again."""
 
-from __future__ import annotations
-
 from scale_tests.benches.demo import flow
 from scale_tests.measure.bench import Bench, Session, option
 

@@ -1,7 +1,5 @@
 """The steps of the demo: cluster, images, operator, apply, follow, report."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import UTC, datetime
 

@@ -1,7 +1,5 @@
 """The live display: a table that redraws itself on a terminal, plain lines elsewhere."""
 
-from __future__ import annotations
-
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.panel import Panel
@@ -69,7 +67,7 @@ class View:
         self._shown: Sample | None = None
         self._degraded = ""
 
-    def __enter__(self) -> View:
+    def __enter__(self) -> "View":
         if self._live:
             self._live.start()
         return self

@@ -1,7 +1,5 @@
 """The plugin of kubectl, and the local cluster's `kubectl` and `helm`: a directory for a PATH."""
 
-from __future__ import annotations
-
 import shlex
 import sys
 from pathlib import Path

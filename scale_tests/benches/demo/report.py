@@ -1,7 +1,5 @@
 """The result directory of a run: config, samples, summary, pictures; and `demo.json`."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass

@@ -1,7 +1,5 @@
 """The result of a run, computed from the last sample and the cluster's own times."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any

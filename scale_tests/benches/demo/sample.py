@@ -1,7 +1,5 @@
 """One sample of a run, and what follows from a row of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 

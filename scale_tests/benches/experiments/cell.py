@@ -1,7 +1,5 @@
 """One cell: a cluster from its apply until nothing of it is left."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """The targets of an experiment's cells."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Sequence
 

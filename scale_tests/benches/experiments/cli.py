@@ -1,7 +1,5 @@
 """`python -m scale_tests experiments run EXPERIMENT [--out DIRECTORY]` and `report DIRECTORY`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Usage and times of a run: from its nodes, the kernel, and the control plane."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """The course of a cell: what becomes known while it runs, and is asked before it is deleted."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ Colours distinguish the ways to synchronise, lines and marks the overlays. Publi
 crosses of the same colour; simulated ones are dashed and hollow, and the legend says so.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -4,8 +4,6 @@ A file such as `experiments/paper.yaml` is one `Experiment`. Its matrix, sizes x
 synchronizations x trials, is a list of `Point`s; every point is one PartisanCluster.
 """
 
-from __future__ import annotations
-
 import random
 from dataclasses import dataclass
 from itertools import product
@@ -98,7 +96,7 @@ class Experiment(Part):
             )
         return self
 
-    def points(self) -> list[Point]:
+    def points(self) -> list["Point"]:
         """All points of the matrix, small clusters first."""
         trials = range(1, self.trials + 1)
         axes = (sorted(self.sizes), self.overlays, self.synchronizations, trials)

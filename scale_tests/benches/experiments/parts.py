@@ -1,7 +1,5 @@
 """The parts of an experiment's file: overlay, workload, thresholds."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, Self
 

@@ -4,8 +4,6 @@ A run resumes where it was interrupted, days later and with another version if n
 of them need be the same for all cells.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from scale_tests.benches.experiments.experiment import Experiment

@@ -4,8 +4,6 @@ C. Meiklejohn et al., "Practical Evaluation of the Lasp Programming Model at Lar
 2017: 180 increments of each node, one every 10 s, and propagation every 5 s, on 32 to 1,024 nodes.
 """
 
-from __future__ import annotations
-
 from scale_tests.benches.experiments.parts import AdCounter
 from scale_tests.cluster.quantities import seconds
 from scale_tests.measure.synchronization import INCREMENTS, PUBLISHED

@@ -1,7 +1,5 @@
 """The report of a run: JSON for scripts, Markdown and HTML with pictures for people."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Runs the cells of an experiment that are not done, and shows the time that is left."""
 
-from __future__ import annotations
-
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence

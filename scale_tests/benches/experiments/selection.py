@@ -1,7 +1,5 @@
 """The part of an experiment's matrix that one run goes through."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Cells of `make simulate` for the same experiment, to stand next to real ones."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass

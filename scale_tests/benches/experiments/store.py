@@ -1,7 +1,5 @@
 """The cells of a run that are done, from which it resumes, and why others are left out."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path

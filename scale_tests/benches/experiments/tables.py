@@ -1,7 +1,5 @@
 """The tables of a report. Each states the time compression of its cells."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 

@@ -4,8 +4,6 @@ Prints tables, writes build/results/formation.json, a page and a picture; ends w
 is missed. `QUICK=1` takes fewer and smaller runs and says so in the result.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 from scale_tests.benches.formation import experiments, report

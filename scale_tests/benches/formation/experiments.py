@@ -1,7 +1,5 @@
 """The experiments: each returns cells with its measurements."""
 
-from __future__ import annotations
-
 import signal
 import tempfile
 import time

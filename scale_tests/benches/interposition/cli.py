@@ -5,8 +5,6 @@ caller, messages of 1 KB per second, and a send while one rule that matches noth
 with 1 when a target is missed. `QUICK=1` measures three pairs.
 """
 
-from __future__ import annotations
-
 from scale_tests.benches.interposition import pairs, report
 from scale_tests.host import revision
 from scale_tests.measure import versions

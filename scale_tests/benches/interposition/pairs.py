@@ -4,8 +4,6 @@ Both are measured by the application `bench` of this checkout, in virtual machin
 anew for every pair; the order within a pair alternates.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 

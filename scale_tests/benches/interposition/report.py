@@ -1,7 +1,5 @@
 """From cells to ratios, targets, a table and a page."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Any

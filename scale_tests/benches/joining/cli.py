@@ -4,8 +4,6 @@ Prints a table, writes build/results/bench.json and a page; ends with 1 when a t
 `QUICK=1` takes fewer repetitions and says so in the result.
 """
 
-from __future__ import annotations
-
 from scale_tests.benches.joining import measure, report
 from scale_tests.benches.joining.measure import CLUSTER, NAMESPACE
 from scale_tests.cluster import operator

@@ -1,7 +1,5 @@
 """The measurements, each on a cluster of its own."""
 
-from __future__ import annotations
-
 import json
 import time
 from pathlib import Path

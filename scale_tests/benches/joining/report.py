@@ -1,7 +1,5 @@
 """From cells to checks and a table."""
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Sequence
 

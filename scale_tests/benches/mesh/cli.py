@@ -8,8 +8,6 @@ memory of nodes. Our nodes send heartbeats as often as those of Distributed Erla
 rarer if they have many peers; X-BOT, Cyclon and the SCAMPs have longer periods than by default.
 """
 
-from __future__ import annotations
-
 from argparse import ArgumentTypeError
 from collections.abc import Mapping, Sequence
 from functools import partial

@@ -1,7 +1,5 @@
 """From cells to checks, a table and a picture."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from matplotlib.figure import Figure

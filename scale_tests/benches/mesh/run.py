@@ -1,7 +1,5 @@
 """One cluster of a system: started, formed and watched."""
 
-from __future__ import annotations
-
 import signal
 import tempfile
 import time

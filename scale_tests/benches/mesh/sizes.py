@@ -1,7 +1,5 @@
 """How many nodes the next cluster of a system has."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from scale_tests.benches.mesh.run import TICKS

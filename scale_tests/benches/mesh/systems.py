@@ -1,7 +1,5 @@
 """The systems under comparison."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ target is missed. `QUICK=1` takes fewer pods and a shorter rest, and says so in 
 be root.
 """
 
-from __future__ import annotations
-
 from scale_tests.benches.operator_bench import report
 from scale_tests.measure.kwok import session
 from scale_tests.measure.kwok.experiment import Scenario

@@ -1,7 +1,5 @@
 """`python -m scale_tests prediction CELLS ...`: predictions next to real cells."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from partisan_operator.predict import simulator

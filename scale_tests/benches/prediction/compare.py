@@ -4,8 +4,6 @@ The prediction gets the cell's manifest and the rate at which its pods started, 
 machine and is not simulated. All else is predicted.
 """
 
-from __future__ import annotations
-
 import json
 import statistics
 from collections.abc import Callable, Iterable, Sequence

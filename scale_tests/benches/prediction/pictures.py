@@ -1,7 +1,5 @@
 """Predicted against measured, for each figure with a target."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

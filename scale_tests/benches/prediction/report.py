@@ -1,7 +1,5 @@
 """Comparisons for people and scripts: a table, a page, a document."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -6,8 +6,6 @@ cost of an answer from which spawning is faster. Ends with 1 when a target is mi
 measures fewer points.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict
 from functools import partial

@@ -1,7 +1,5 @@
 """From cells to ratios and crossovers."""
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The cells, in their order."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

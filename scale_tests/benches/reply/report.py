@@ -1,7 +1,5 @@
 """Targets, tables and the page."""
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace

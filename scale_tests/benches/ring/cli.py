@@ -7,8 +7,6 @@ continues the published one. `--plan` prints how long it takes and measures noth
 fewer points. Needs root.
 """
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Iterator, Sequence

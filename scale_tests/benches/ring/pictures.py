@@ -1,7 +1,5 @@
 """The pictures of a run, next to the published figures."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 

@@ -1,7 +1,5 @@
 """The cells, in their order, and how the Erlang side is asked for one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import product

@@ -1,7 +1,5 @@
 """From cells to ratios, targets, tables and a page."""
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any

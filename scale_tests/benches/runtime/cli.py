@@ -6,8 +6,6 @@ repetitions; both are kept, and the second counts. `QUICK=1` takes fewer points.
 slow pings instead, with `perf`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import partial

@@ -3,8 +3,6 @@
 As proportional set size (PSS): the nodes share the pages of the emulator's program.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

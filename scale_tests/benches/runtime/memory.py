@@ -1,7 +1,5 @@
 """The machine's memory, made the machine's own before anything is measured."""
 
-from __future__ import annotations
-
 import mmap
 
 _BLOCK = 256 * 1024 * 1024

@@ -1,7 +1,5 @@
 """The pictures of a run."""
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Sequence
 

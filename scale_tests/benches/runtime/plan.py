@@ -1,7 +1,5 @@
 """The measurements, in their order, and their run."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product

@@ -3,8 +3,6 @@
 Cells without an `experiment` are those of the footprint, which have a document of their own.
 """
 
-from __future__ import annotations
-
 import statistics
 from collections import defaultdict
 from collections.abc import Mapping, Sequence

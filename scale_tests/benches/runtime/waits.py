@@ -4,8 +4,6 @@ perf records the kernel's scheduler: how much of the slow pings' time was a thre
 emulators ready without a processor? Needs root, and `perf` (Debian: linux-perf).
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 import statistics

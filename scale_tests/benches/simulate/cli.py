@@ -5,8 +5,6 @@
 documents show them, `simulated-NAME.svg`.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -4,8 +4,6 @@ And the overlays compared with each other. Cells are sets for a size, or for an 
 no paper reports the same.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 
 from scale_tests.host.documents import data_of

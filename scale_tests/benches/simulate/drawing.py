@@ -1,7 +1,5 @@
 """Lines, marks and names of the pictures: ours filled, the papers' hollow in the same colour."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

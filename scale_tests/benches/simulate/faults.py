@@ -3,8 +3,6 @@
 The cells have the fault instead of the overlay. No paper reports the same.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The page of a run: targets, growth of clusters, faults, the ad counter, the papers' pictures."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

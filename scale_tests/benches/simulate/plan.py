@@ -1,7 +1,5 @@
 """The experiments to run, and their sizes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 

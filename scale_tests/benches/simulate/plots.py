@@ -1,7 +1,5 @@
 """The plots of a run. Each draws the cells of an experiment into an empty figure."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

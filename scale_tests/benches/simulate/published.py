@@ -1,7 +1,5 @@
 """Figures of the papers, in `published.yaml`, and why the simulator's may differ."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

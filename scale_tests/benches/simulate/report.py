@@ -1,7 +1,5 @@
 """The result of a run: cells with the papers' values, checks, tables, and the document."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass

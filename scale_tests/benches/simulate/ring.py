@@ -1,7 +1,5 @@
 """A simulated ring of thousands of nodes: growth, kills, and the way back, as in no paper."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from scale_tests.host.documents import data_of

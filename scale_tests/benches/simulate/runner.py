@@ -1,7 +1,5 @@
 """Runs experiments: each in a virtual machine of its own, one per CPU at a time."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

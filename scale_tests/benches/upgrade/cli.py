@@ -3,8 +3,6 @@
 The operator of this checkout is left on the cluster. Ends with 1 when a target is missed.
 """
 
-from __future__ import annotations
-
 from scale_tests.benches.upgrade import earlier, report, rolling
 from scale_tests.cluster import environment as environments
 from scale_tests.cluster import operator

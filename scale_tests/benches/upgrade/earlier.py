@@ -1,7 +1,5 @@
 """An earlier revision: its chart, and its images under a tag of their own."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """From the cells of an upgrade to targets and a table."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import groupby
 

@@ -1,7 +1,5 @@
 """The upgrade itself, and the reports of the nodes during it."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence

@@ -5,8 +5,6 @@ counterexamples themselves; ends with 1 when a target is missed. `--publish` wri
 docs/ and the tables into docs/evaluation/verification.md. `QUICK=1` takes fewer seeds and replays.
 """
 
-from __future__ import annotations
-
 import shutil
 import time
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Exact figures of the commit protocols with four nodes and one broadcast, and upstream's."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from scale_tests.host.documents import data_of

@@ -1,7 +1,5 @@
 """The diagrams of a run, and the tables of docs/evaluation/verification.md."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The commands of `partisan_verify` that are run, each with the fields of its cells."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """From cells to checks and tables."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from scale_tests.benches.verify.expected import (

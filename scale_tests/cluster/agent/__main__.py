@@ -1,7 +1,5 @@
 """`python -m scale_tests.cluster.agent [--pods N] -- COMMAND`: runs a command with the agent."""
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import resource

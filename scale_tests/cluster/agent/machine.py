@@ -1,7 +1,5 @@
 """The agent's Node and the status of its pods, as the control plane sees them."""
 
-from __future__ import annotations
-
 import platform
 from dataclasses import dataclass
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """The lifecycle of each pod: started, probed, started again, ended."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

@@ -1,7 +1,5 @@
 """The surroundings of a pod's process: its address, its environment and its files."""
 
-from __future__ import annotations
-
 import base64
 import ipaddress
 import os

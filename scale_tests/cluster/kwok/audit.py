@@ -1,7 +1,5 @@
 """The requests of users to the API server, from its audit log."""
 
-from __future__ import annotations
-
 import json
 import urllib.parse
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """PartisanClusters of simulated pods: applied, watched until they stand, disturbed."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor

@@ -5,8 +5,6 @@ started, and addresses and ports are free whatever else runs. The outer process 
 signals, and takes the measurement with it when it is killed.
 """
 
-from __future__ import annotations
-
 import ipaddress
 import os
 import shutil

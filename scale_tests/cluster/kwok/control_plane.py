@@ -3,8 +3,6 @@
 Adds an audit log of some users' requests; controllers may have Kubernetes' own rate limits.
 """
 
-from __future__ import annotations
-
 import ipaddress
 import json
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Simulated nodes, and KWOK's controller, which reports their pods as running."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager

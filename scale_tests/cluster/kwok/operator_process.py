@@ -1,7 +1,5 @@
 """The operator as a process, with the rights that the chart gives it and no others."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Iterator

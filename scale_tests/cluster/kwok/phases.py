@@ -1,7 +1,5 @@
 """The work of the operator: from its metrics, samples, and the API server's audit log."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections import Counter

@@ -4,8 +4,6 @@ The overlay is one component of any size: neighbours are the ordinals before and
 a binary tree.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

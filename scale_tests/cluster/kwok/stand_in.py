@@ -3,8 +3,6 @@
 One process listens on all their addresses and watches which pods run; `reports` has the answers.
 """
 
-from __future__ import annotations
-
 import asyncio
 import sys
 import time

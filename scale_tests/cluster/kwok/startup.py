@@ -3,8 +3,6 @@
 Both come from the API server's audit log: from a pod's creation to its first report as running.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Series depend on channels, not on the size of the cluster. For 1,024 nodes a Pro
 many addresses of this machine, each with a page of a real node.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import tempfile

@@ -1,7 +1,5 @@
 """Figures out of a page of metrics in Prometheus's format, and what came between two of them."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Mapping
@@ -26,7 +24,7 @@ class Page:
     samples: Mapping[tuple[str, Labels], float]
 
     @classmethod
-    def parse(cls, text: str) -> Page:
+    def parse(cls, text: str) -> "Page":
         """Reads a page."""
         return cls(
             {
@@ -37,7 +35,7 @@ class Page:
         )
 
     @classmethod
-    def at(cls, url: str) -> Page:
+    def at(cls, url: str) -> "Page":
         """Fetches a page. Raises OSError."""
         with urlopen(url, timeout=30) as answer:
             return cls.parse(answer.read().decode())

@@ -3,8 +3,6 @@
 Its data live as long as the pod.
 """
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path

@@ -3,8 +3,6 @@
 What is wrong with a monitor then shows in the data of demo and tests.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Made-up nodes of a small cluster that counts."""
 
-from __future__ import annotations
-
 from scale_tests.cluster.nodes import ChannelCounters, NodeStatus
 
 NODES = 4

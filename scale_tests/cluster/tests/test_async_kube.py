@@ -1,7 +1,5 @@
 """A request gets its answer from a server that is busy, and a refusal at once."""
 
-from __future__ import annotations
-
 import json
 import ssl
 from collections.abc import AsyncIterator

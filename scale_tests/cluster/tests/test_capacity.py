@@ -1,7 +1,5 @@
 """The number of pods for which there is room."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast

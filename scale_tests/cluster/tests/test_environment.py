@@ -1,7 +1,5 @@
 """The cluster and the images that the variables select."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

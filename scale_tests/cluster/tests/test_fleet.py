@@ -1,7 +1,5 @@
 """The configuration of the nodes of a fleet."""
 
-from __future__ import annotations
-
 from partisan_operator.children.naming import pod_name
 
 from scale_tests.cluster.fleet import Plan, name

@@ -1,7 +1,5 @@
 """The client of the API server, against a server of its own."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path

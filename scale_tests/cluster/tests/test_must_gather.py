@@ -1,7 +1,5 @@
 """The files that are saved when something goes wrong."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

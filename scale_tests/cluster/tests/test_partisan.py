@@ -1,7 +1,5 @@
 """Reading clusters, pods and nodes out of JSON."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from scale_tests.cluster.nodes import NodeStatus, components, node_status

@@ -1,7 +1,5 @@
 """Reading the states that a watch writes."""
 
-from __future__ import annotations
-
 from scale_tests.cluster.subject import documents
 
 

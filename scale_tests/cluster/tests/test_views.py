@@ -1,7 +1,5 @@
 """The graph that views form."""
 
-from __future__ import annotations
-
 from scale_tests.cluster.views import components, links, one_sided
 
 

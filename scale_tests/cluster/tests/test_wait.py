@@ -1,7 +1,5 @@
 """Waiting as long as something moves."""
 
-from __future__ import annotations
-
 from itertools import count
 
 import pytest

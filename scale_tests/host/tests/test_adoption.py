@@ -1,7 +1,5 @@
 """The file of measurements that several commands share."""
 
-from __future__ import annotations
-
 import fcntl
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Generated parts of documents."""
 
-from __future__ import annotations
-
 import pytest
 
 from scale_tests.host.documents import with_part

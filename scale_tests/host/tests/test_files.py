@@ -1,7 +1,5 @@
 """Files that are written in one step, and files that are locks."""
 
-from __future__ import annotations
-
 import fcntl
 from contextlib import nullcontext
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The order, the time and the way of packets between namespaces."""
 
-from __future__ import annotations
-
 import socket
 import subprocess
 import sys

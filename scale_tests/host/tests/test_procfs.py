@@ -1,7 +1,5 @@
 """Figures of the kernel for a process."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import time

@@ -1,7 +1,5 @@
 """Documents that are filled in."""
 
-from __future__ import annotations
-
 from ipaddress import IPv4Address
 
 import pytest

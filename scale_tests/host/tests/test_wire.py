@@ -1,7 +1,5 @@
 """The settings of the network between virtual machines."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

@@ -1,7 +1,5 @@
 """Options of the command line, and those that are kept from the run before."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Routes between the machine and a further node, and how a missing interface is recognized."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Nodes that join a running cluster and leave it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

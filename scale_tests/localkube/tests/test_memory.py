@@ -1,7 +1,5 @@
 """The number of pods that a machine's memory holds."""
 
-from __future__ import annotations
-
 import pytest
 
 from scale_tests.localkube.memory import Memory, of_machine

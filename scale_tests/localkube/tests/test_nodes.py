@@ -1,7 +1,5 @@
 """The parts that each node has for itself."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import pytest

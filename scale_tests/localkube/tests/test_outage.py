@@ -1,7 +1,5 @@
 """A node that fails: the packet filter's rules, and that it comes back whatever happens."""
 
-from __future__ import annotations
-
 import subprocess
 
 import pytest

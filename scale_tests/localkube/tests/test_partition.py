@@ -1,7 +1,5 @@
 """The packet filter's rules that cut the pod network in two."""
 
-from __future__ import annotations
-
 import pytest
 
 from scale_tests.localkube import firewall, partition

@@ -1,7 +1,5 @@
 """Building programs once: a small Go module of our own, really compiled."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

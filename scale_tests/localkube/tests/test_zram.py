@@ -1,7 +1,5 @@
 """Compressed swap, as the machine's own files show it, and as they do not."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -4,8 +4,6 @@ Files are those that `ring_registers:write/2` of the runtime writes: operations 
 writer. Prints a line for each; exits with 1 unless all are linearizable.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """One scenario: clusters are formed, rest, and may go through a storm of changes of their pods."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass

@@ -1,7 +1,5 @@
 """A benchmark with simulated pods, on the protocol of `measure.bench`."""
 
-from __future__ import annotations
-
 import argparse
 import shutil
 import tempfile

@@ -1,7 +1,5 @@
 """A cell for tests."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from scale_tests.measure.cells import Component, Member, Result

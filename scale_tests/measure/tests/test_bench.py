@@ -1,7 +1,5 @@
 """The protocol of a benchmark, with one that measures nothing."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path

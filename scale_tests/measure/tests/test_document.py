@@ -1,7 +1,5 @@
 """The document of a measurement."""
 
-from __future__ import annotations
-
 import io
 import json
 from datetime import datetime, timedelta, timezone

@@ -1,7 +1,5 @@
 """The drawing loop."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from matplotlib.figure import Figure

@@ -1,7 +1,5 @@
 """The flags of virtual machines that measure, and terms of their plans."""
 
-from __future__ import annotations
-
 from scale_tests.measure.emulator import parse, release, term
 
 

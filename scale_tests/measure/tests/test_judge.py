@@ -1,7 +1,5 @@
 """The judge: histories written by hand, and those of the simulator's campaigns."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

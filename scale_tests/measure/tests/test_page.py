@@ -1,7 +1,5 @@
 """One page, two forms."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from scale_tests.measure.checks import Check

@@ -1,7 +1,5 @@
 """Plans for the Erlang side, and what a cell says."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from scale_tests.host.wire import Host, Wire

@@ -1,7 +1,5 @@
 """Tables that are described by data."""
 
-from __future__ import annotations
-
 import pytest
 
 from scale_tests.measure.tables import forms, tabulated

@@ -1,7 +1,5 @@
 """The end of a command."""
 
-from __future__ import annotations
-
 import os
 import signal
 

@@ -1,7 +1,5 @@
 """Properties of every dashboard."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Carries out the steps of a certificate plan. Keys stay here and in Secrets."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable
 from datetime import datetime

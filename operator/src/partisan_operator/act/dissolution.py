@@ -5,8 +5,6 @@ goes to a few nodes and floods the overlay. There is no finalizer: a deletion wa
 nodes nor for the operator, and if the operator misses it, it only takes longer.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Collection, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Writes Kubernetes Events about clusters."""
 
-from __future__ import annotations
-
 from partisan_operator.api.errors import KubeError
 from partisan_operator.api.kube import FIELD_MANAGER, Kube
 from partisan_operator.models import PartisanCluster

@@ -1,7 +1,5 @@
 """Carries out a plan."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import random

@@ -1,7 +1,5 @@
 """Makes keys, authorities and certificates: EC P-256, signed with SHA-256 (RFC 5280)."""
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 
 from cryptography import x509

@@ -1,7 +1,5 @@
 """Makes StatefulSets retry the creation of pods."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 
 from partisan_operator.api.kube import FIELD_MANAGER, Kube

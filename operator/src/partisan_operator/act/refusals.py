@@ -1,7 +1,5 @@
 """Problems of a plan that the API server or the nodes refused."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from partisan_operator.models.problem import Problem, Reason, shortened

@@ -1,7 +1,5 @@
 """Writes the status of clusters, and the Events that follow from its changes."""
 
-from __future__ import annotations
-
 import logging
 
 from partisan_operator.act.events import announce

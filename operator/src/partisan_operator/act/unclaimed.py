@@ -4,8 +4,6 @@ Only the holder of a claim writes a cluster's status. An Event needs none: it sa
 operator does, and the operator that serves the cluster later leaves it alone.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Iterable
 

@@ -5,8 +5,6 @@ durations. Prometheus adds the labels `namespace` and `partisan_cluster` to the 
 too, so that queries can join both. The chart's alerts and dashboards use them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime

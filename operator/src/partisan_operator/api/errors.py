@@ -1,7 +1,5 @@
 """The error that every request to the API server may raise."""
 
-from __future__ import annotations
-
 
 class KubeError(Exception):
     """The API server refused a request, or did not answer."""

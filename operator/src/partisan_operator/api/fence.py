@@ -4,8 +4,6 @@ Every write passes the fence and must end while it is open. So an operator that 
 disconnected or slow writes nothing after its Lease has expired.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable

@@ -1,7 +1,5 @@
 """The kinds of objects that are watched."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from partisan_operator.children import certificate, pod_monitor

@@ -4,8 +4,6 @@ Kopf discovers the served kinds only at its start, and ends when one that it wat
 `watches` restarts it.
 """
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import threading

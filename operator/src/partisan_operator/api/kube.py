@@ -4,8 +4,6 @@ Objects stay JSON: the children's builders produce it, and server-side apply com
 field. The official client provides the configuration, TLS, tokens and their renewal.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import AsyncIterator

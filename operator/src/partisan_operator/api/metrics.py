@@ -1,7 +1,5 @@
 """The operator's own metrics: `partisan_operator_*`, and `process_*` of its process."""
 
-from __future__ import annotations
-
 import asyncio
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector

@@ -1,7 +1,5 @@
 """Requests to the API server as the official client sends them: paths, JSON, errors, counters."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 from urllib.parse import quote

@@ -4,8 +4,6 @@ Kopf watches. It is restarted when it has ended or the served kinds have changed
 installed and removed while the operator runs.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping

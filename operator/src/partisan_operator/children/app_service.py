@@ -4,8 +4,6 @@ It selects the pods of all shards, and sends to those that are ready. It has no 
 which the operator finds the addresses of nodes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

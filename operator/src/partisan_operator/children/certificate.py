@@ -1,7 +1,5 @@
 """The Certificate that requests the nodes' Secret from cert-manager."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

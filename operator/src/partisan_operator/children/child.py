@@ -1,7 +1,5 @@
 """A child object: its manifest, and the comparison with the live object."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping

@@ -4,8 +4,6 @@ Kubernetes creates the claims with the pods, and deletes them as the StatefulSet
 needs no right to them.
 """
 
-from __future__ import annotations
-
 from partisan_operator.children.child import Manifest
 from partisan_operator.models.pods import Pods
 

@@ -1,7 +1,5 @@
 """The ConfigMap with `node.config`, which is applied before any pod exists."""
 
-from __future__ import annotations
-
 from partisan_operator.children.child import Child, child
 from partisan_operator.children.node_config import render_config
 from partisan_operator.models import PartisanCluster

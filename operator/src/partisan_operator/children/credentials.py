@@ -5,8 +5,6 @@ They are not applied like other children: their contents are generated once, and
 one.
 """
 
-from __future__ import annotations
-
 import base64
 
 from partisan_operator.children.child import Child, child

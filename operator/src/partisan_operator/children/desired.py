@@ -1,7 +1,5 @@
 """All children of a cluster together."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from partisan_operator.children import (

@@ -1,7 +1,5 @@
 """The PodDisruptionBudget: a drain removes no more pods at a time than a rollout."""
 
-from __future__ import annotations
-
 from partisan_operator.children import naming
 from partisan_operator.children.child import Child, child
 from partisan_operator.models import PartisanCluster

@@ -4,8 +4,6 @@ Python strings become binaries (UTF-8), so that names never become atoms by acci
 an atom. All strings are escaped, so no value can end its literal early.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ continuous: shard k starts at ordinal 250k, so that an ordinal identifies one po
 whatever its size.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 SHARD_SIZE = 250

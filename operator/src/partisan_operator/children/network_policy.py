@@ -5,8 +5,6 @@ reports are not secret, and orders need the bearer. The ports of applications st
 clients are unknown.
 """
 
-from __future__ import annotations
-
 from partisan_operator.children import app_service, naming
 from partisan_operator.children.child import Child, child
 from partisan_operator.models import PartisanCluster

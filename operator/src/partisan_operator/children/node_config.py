@@ -4,8 +4,6 @@ Running nodes follow a part of it too: the operator sends them the text, and the
 `revision` in it.
 """
 
-from __future__ import annotations
-
 from partisan_operator.children import naming, tls_files
 from partisan_operator.children.child import digest
 from partisan_operator.children.erlang_terms import Atom, Term, render

@@ -6,8 +6,6 @@ cluster keeps old pods until its image changes, or its nodes report that it supp
 older image would reject every order, and with TLS every probe.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The process of a node: its variables, the emulator's arguments, its probes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 

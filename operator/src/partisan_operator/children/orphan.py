@@ -6,8 +6,6 @@ controller is none of them: the garbage collector is about to delete it with all
 cluster, and to adopt a part of them would mix two clusters.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

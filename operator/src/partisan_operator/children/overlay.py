@@ -1,7 +1,5 @@
 """The overlay in the nodes' terms: its Erlang name, and its parameters in milliseconds."""
 
-from __future__ import annotations
-
 import re
 
 from partisan_operator.children import naming

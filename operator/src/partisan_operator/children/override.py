@@ -3,8 +3,6 @@
 As a strategic merge patch of Kubernetes, without deletions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

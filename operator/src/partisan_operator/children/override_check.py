@@ -3,8 +3,6 @@
 It checks whether the result is a pod at all, by a dry run of the StatefulSet.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

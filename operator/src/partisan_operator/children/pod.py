@@ -1,7 +1,5 @@
 """The pod of a node: its container, those of `spec.pods`, and no privileges."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from partisan_operator.children import (

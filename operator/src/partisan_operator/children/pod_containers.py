@@ -4,8 +4,6 @@ Sidecars are init containers that Kubernetes restarts: it starts them before the
 after it, so that they also serve the node's handover.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

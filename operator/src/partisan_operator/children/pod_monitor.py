@@ -4,8 +4,6 @@ With TLS it has an endpoint for both names of a pod's port: while pods of an ear
 replaced, both exist.
 """
 
-from __future__ import annotations
-
 from partisan_operator.children import naming, node_http, tls_files
 from partisan_operator.children.child import Child, Manifest, child
 from partisan_operator.models import PartisanCluster

@@ -1,7 +1,5 @@
 """Fields of a pod's spec that `spec.pods` sets: from there to the pod, and back."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The volumes and files that users add to the pods: from `spec.pods` to a pod's spec, and back."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

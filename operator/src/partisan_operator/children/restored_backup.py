@@ -1,7 +1,5 @@
 """The backup that the nodes start from: a volume with one file, and its mount."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

@@ -4,8 +4,6 @@ The CRD refuses what contradicts it, field by field. This check is of the whole 
 created, whatever the CRD's release and wherever its parts come from.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

@@ -3,8 +3,6 @@
 `publishNotReadyAddresses` because a node becomes ready by joining, and joins by name.
 """
 
-from __future__ import annotations
-
 from partisan_operator.children import naming
 from partisan_operator.children.child import Child, child
 from partisan_operator.children.naming import Shard

@@ -8,8 +8,6 @@ The *bearer* authenticates the operator's orders. Nodes read it with each order,
 valid once the kubelets have written it: to rotate it, delete the Secret.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import re

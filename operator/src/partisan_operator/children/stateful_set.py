@@ -4,8 +4,6 @@
 in batches gated on the overlay, which the StatefulSet controller does not know.
 """
 
-from __future__ import annotations
-
 from partisan_operator.children import claims, naming
 from partisan_operator.children.child import Child, Manifest, child
 from partisan_operator.children.naming import Shard

@@ -4,8 +4,6 @@ The Secret is provided by the user, by cert-manager, or by the operator's own au
 change with the Secret while the node runs, and the node reads them again.
 """
 
-from __future__ import annotations
-
 from partisan_operator.children.child import Manifest
 from partisan_operator.children.erlang_terms import Atom, Term
 from partisan_operator.models import PartisanCluster

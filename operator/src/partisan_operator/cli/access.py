@@ -1,7 +1,5 @@
 """Reads clusters, pods and nodes for the commands, with errors of one line."""
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Callable, Iterable, Mapping

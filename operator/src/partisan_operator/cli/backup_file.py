@@ -5,8 +5,6 @@ counts, in which the join of two states is the larger count of each key. The che
 damage, not forgery.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,5 @@
 """The commands: their arguments, summaries and examples."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Callable
 from contextlib import suppress

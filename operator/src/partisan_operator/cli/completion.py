@@ -5,8 +5,6 @@ unfinished, and reads a choice on each line, with an explanation after a tab, th
 bits: 4 for no file names, 2 for no space after the choice.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Callable, Iterator, Sequence

@@ -5,8 +5,6 @@ a file with one, or an exec plugin, which is run as kubectl runs it. A user with
 certificate has no token: one of a ServiceAccount is requested instead.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

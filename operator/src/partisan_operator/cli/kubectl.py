@@ -4,8 +4,6 @@ A request needs some 30 ms, and every way of logging in is supported: exec plugi
 in-cluster accounts. Objects stay JSON.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -6,8 +6,6 @@ lengths, found by cells of that size, so that a thousand nodes take seconds. The
 and nothing is random: equal graphs give equal pictures.
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence

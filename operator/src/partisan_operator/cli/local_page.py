@@ -11,8 +11,6 @@ Only 127.0.0.1 is served, and only under that name: a foreign site whose name le
 (DNS rebinding) is refused.
 """
 
-from __future__ import annotations
-
 import http.client
 import secrets
 from http import cookies

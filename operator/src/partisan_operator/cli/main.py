@@ -1,7 +1,5 @@
 """`kubectl-partisan`: runs one command; errors are one line."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

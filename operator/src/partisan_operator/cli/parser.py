@@ -1,7 +1,5 @@
 """Builds the command line from the catalogue of commands."""
 
-from __future__ import annotations
-
 import argparse
 from typing import Any
 

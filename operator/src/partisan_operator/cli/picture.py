@@ -1,7 +1,5 @@
 """A placed graph as text: SVG, DOT, or braille dots for a terminal."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from html import escape
 

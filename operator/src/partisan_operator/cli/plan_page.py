@@ -1,7 +1,5 @@
 """A prediction as a table for the terminal, a page of Markdown, and a picture."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from html import escape
 

@@ -1,7 +1,5 @@
 """An application under development: how it is compiled, its modules and its sources."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -6,8 +6,6 @@ environment variables and settings of volume drivers with revealing names, any t
 form.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import re

@@ -4,8 +4,6 @@ One `kubectl exec` for any number of commands. It needs the right to create `pod
 opens no port for it.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Figures and tables for a terminal."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import datetime
 

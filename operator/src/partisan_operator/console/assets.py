@@ -1,7 +1,5 @@
 """The files of the page, as `make console` bundles them into the package."""
 
-from __future__ import annotations
-
 import hashlib
 import mimetypes
 from importlib import resources

@@ -5,8 +5,6 @@ namespace (SubjectAccessReview). Answers are kept for a short time, in bounded n
 only as a keyed hash.
 """
 
-from __future__ import annotations
-
 import asyncio
 import secrets
 import time
@@ -57,7 +55,7 @@ class Person:
     extra: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     @classmethod
-    def of(cls, user: Mapping[str, Any]) -> Person:
+    def of(cls, user: Mapping[str, Any]) -> "Person":
         """Read the user of a TokenReview."""
         extra = user.get("extra") or {}
         return cls(

@@ -1,7 +1,5 @@
 """The last changes, bounded in bytes, and the documents before the first of them."""
 
-from __future__ import annotations
-
 import json
 from collections import deque
 from collections.abc import Iterator
@@ -40,7 +38,7 @@ class Change:
     """JSON: `sequence`, `at` (seconds since 1970) and `patch`, of the whole document."""
 
     @classmethod
-    def of(cls, sequence: int, part: Part, at: float, patch: Document | None) -> Change:
+    def of(cls, sequence: int, part: Part, at: float, patch: Document | None) -> "Change":
         """Encode a change; the patch None removes the part."""
         whole = {part.section: {part.key: patch}}
         return cls(sequence, part, encoded({"sequence": sequence, "at": at, "patch": whole}))

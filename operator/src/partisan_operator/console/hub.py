@@ -12,8 +12,6 @@ All of it runs in the event loop without a wait in between, so a viewer that sub
 snapshot and every later change, and none twice.
 """
 
-from __future__ import annotations
-
 import logging
 import secrets
 import time

@@ -5,8 +5,6 @@ of the stream. So a rate stays as it was shown until it differs by more than cha
 number of independent messages in an interval varies by its square root.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 from math import sqrt
@@ -33,7 +31,7 @@ class Rate(NamedTuple):
     counted: int = 0
     """The number of messages that make this rate."""
 
-    def plus(self, other: Rate) -> Rate:
+    def plus(self, other: "Rate") -> "Rate":
         """Return the sum of two directions."""
         return Rate(
             self.messages + other.messages,

@@ -4,8 +4,6 @@ A document is nested objects with text keys; every other value is a leaf and rep
 document holds no null, so that null in a patch always means removal and a patch is exact.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

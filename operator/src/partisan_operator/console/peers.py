@@ -13,8 +13,6 @@ it may see. It identifies itself by a token of its ServiceAccount for the audien
 which the API server does not accept: a leaked one allows reading the page for ten minutes.
 """
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -52,14 +50,14 @@ class Order:
     last: str = ""
 
     @classmethod
-    def of(cls, scope: str, what: str, selection: Selection, last: str) -> Order:
+    def of(cls, scope: str, what: str, selection: Selection, last: str) -> "Order":
         """Make an order for a viewer with that selection."""
         namespaces = selection.namespaces
         listed = None if namespaces is None else tuple(sorted(namespaces))
         return cls(scope, what, listed, selection.cluster, last)
 
     @classmethod
-    def read(cls, body: Any) -> Order:
+    def read(cls, body: Any) -> "Order":
         """Read an order from JSON. Raises `ValueError`."""
         try:
             namespaces, cluster = body["namespaces"], body["cluster"]

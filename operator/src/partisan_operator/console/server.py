@@ -1,7 +1,5 @@
 """The HTTP port of the live page: authenticated streams, from here or from the leader."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

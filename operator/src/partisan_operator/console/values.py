@@ -1,7 +1,5 @@
 """Values that the page shows of what nodes and users say: bounded, and harmless as text."""
 
-from __future__ import annotations
-
 import math
 
 MAX_TEXT = 2048

@@ -5,8 +5,6 @@ events) are made only while a viewer has the cluster open. Nodes are not trusted
 the API server or the spec, kinds are known ones, texts and figures are bounded.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from itertools import islice
 from statistics import quantiles

@@ -1,7 +1,5 @@
 """One viewer's share of the stream: what it may see, and what it has not received yet."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import deque
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """The actions that a plan consists of. Values only: `act.executor` carries them out."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from partisan_operator.children import Child

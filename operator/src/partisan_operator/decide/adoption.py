@@ -3,8 +3,6 @@
 It does nothing else before that: its other decisions depend on which pods and Secrets are its own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from partisan_operator.children import DesiredChildren, naming

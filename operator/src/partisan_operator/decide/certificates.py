@@ -1,7 +1,5 @@
 """The plan for the nodes' certificate, from any issuer: its actions, and their obstacles."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import timedelta
 

@@ -9,8 +9,6 @@ Each operator decides for one cluster at a time from the status of all. They agr
 to each other: the queue has the same order for all of them, and a cluster leaves it by its status.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Settings of the installation that apply to all clusters."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from partisan_operator.models.pods import ALLOWED_ANNOTATIONS

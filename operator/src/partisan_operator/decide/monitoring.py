@@ -1,7 +1,5 @@
 """Whether a cluster gets a PodMonitor of its own."""
 
-from __future__ import annotations
-
 from partisan_operator.decide.installation import Installation
 from partisan_operator.models.metrics import MonitorMode
 from partisan_operator.models.problem import Problem, Reason

@@ -1,7 +1,5 @@
 """Problems that forbid the operator to act on the objects of a cluster."""
 
-from __future__ import annotations
-
 from partisan_operator.models.problem import Problem, Reason
 
 

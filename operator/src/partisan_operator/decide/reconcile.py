@@ -10,8 +10,6 @@ While a scale-down is rejected, the cluster is maintained at its present size: d
 pods are rolled; only the removal of nodes waits.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 

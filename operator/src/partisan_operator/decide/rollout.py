@@ -5,8 +5,6 @@ replaced in batches. The next batch waits until the last one is back in the over
 is one component, so that a broken template takes at most one batch of nodes down.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 

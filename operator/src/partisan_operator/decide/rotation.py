@@ -19,8 +19,6 @@ The first step destroys the key of the old authority. If its certificate nears i
 node does not follow, the certificate is replaced anyway after half of `renew_before`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta

@@ -10,8 +10,6 @@ The rules of the CRD reject the cases that do not depend on the nodes' state.
 A rejection keeps the pods and nothing else: `kept` is the effective spec meanwhile.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

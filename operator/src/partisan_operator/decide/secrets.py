@@ -1,7 +1,5 @@
 """The token and the bearer: when to create or adopt them, and which pods mount the bearer."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from partisan_operator.children import DesiredChildren, node_http

@@ -1,7 +1,5 @@
 """The templates of pods in a cluster's StatefulSets."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """When the run of the workload starts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from partisan_operator.children import naming

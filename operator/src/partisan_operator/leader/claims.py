@@ -9,8 +9,6 @@ holds that one renews claims, and its successor goes on with them. They are vali
 that Lease, since there may be many.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass

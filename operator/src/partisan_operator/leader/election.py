@@ -14,8 +14,6 @@ duration, and for requests in flight. A write names the version of the Lease tha
 one of two candidates that acquire it at once fails.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 _NEVER = float("-inf")
@@ -82,7 +80,7 @@ class Candidate:
     leads_until: float = _NEVER
     """Until when this candidate may act."""
 
-    def saw(self, record: Record | None, now: float) -> Candidate:
+    def saw(self, record: Record | None, now: float) -> "Candidate":
         """Return the candidate after a read of the Lease; None means that there is none."""
         if record == self.record:
             return self
@@ -93,7 +91,7 @@ class Candidate:
         other_until = now + record.duration if record.holder else _NEVER
         return replace(self, record=record, other_until=other_until, leads_until=_NEVER)
 
-    def wrote(self, record: Record, sent_at: float) -> Candidate:
+    def wrote(self, record: Record, sent_at: float) -> "Candidate":
         """Return the candidate after its claim, sent at that time, was written."""
         leads_until = sent_at + self.timing.deadline
         return replace(self, record=record, other_until=_NEVER, leads_until=leads_until)

@@ -3,8 +3,6 @@
 The loss of the Lease does not end the process: it stops acting and stands by.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable

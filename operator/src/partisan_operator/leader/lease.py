@@ -1,7 +1,5 @@
 """A Lease object as the rules of `election` see it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any

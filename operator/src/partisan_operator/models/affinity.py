@@ -5,8 +5,6 @@ of later Kubernetes versions are unknown here. Over 300 lines: one declaration f
 Kubernetes API.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field

@@ -5,8 +5,6 @@ the text that `kubectl explain` prints. A `Rule` becomes an entry of `x-kubernet
 API server alone evaluates it; the models do not repeat it in Python.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Claims of the pods: a volume for each pod, which outlives the pod."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field

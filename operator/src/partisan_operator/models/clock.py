@@ -1,7 +1,5 @@
 """Times as the API server writes them."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 

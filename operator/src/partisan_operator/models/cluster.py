@@ -1,7 +1,5 @@
 """`PartisanCluster`: the custom resource as one value."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,7 +40,7 @@ class PartisanCluster:
     """Whether the cluster is being deleted: the garbage collector then removes the children."""
 
     @classmethod
-    def from_wire(cls, manifest: dict[str, Any]) -> PartisanCluster:
+    def from_wire(cls, manifest: dict[str, Any]) -> "PartisanCluster":
         """Read a cluster from its JSON form.
 
         Raises `pydantic.ValidationError` for a spec that the models do not know, which

@@ -5,8 +5,6 @@ Their security context can only be within the Pod Security Standard `restricted`
 Over 300 lines: one declaration for each type of the Kubernetes API.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field

@@ -7,8 +7,6 @@ Pydantic writes JSON Schema; the API server needs a *structural* schema: no refe
 alternatives, no titles, defaults without nulls. `structural` converts one into the other.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path

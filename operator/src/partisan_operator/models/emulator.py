@@ -4,8 +4,6 @@ This is no protection from the author of a cluster, whose image can do anything 
 turns mistakes into messages.
 """
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from pydantic import ConfigDict, Field

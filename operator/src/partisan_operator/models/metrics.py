@@ -1,7 +1,5 @@
 """How the nodes' metrics are collected."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 from pydantic import ConfigDict, Field

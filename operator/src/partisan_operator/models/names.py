@@ -4,8 +4,6 @@ Kubernetes checks them in the StatefulSet and its pods, minutes after the manife
 These rules check them at once, with a message that names the field.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 from pydantic import Field

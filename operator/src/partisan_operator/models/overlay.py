@@ -3,8 +3,6 @@
 Over 300 lines: one declaration for each kind, most of it the text of `kubectl explain`.
 """
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import Annotated
 

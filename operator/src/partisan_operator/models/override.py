@@ -1,7 +1,5 @@
 """`spec.pods.override`: fields of a pod that `spec.pods` lacks."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """Name resolution of the pods, and the timing of the nodes' probes."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """Ports on which applications in the pods listen."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field

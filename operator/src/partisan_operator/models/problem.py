@@ -1,7 +1,5 @@
 """A problem of a cluster: the reason and message of its condition `Degraded`."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 

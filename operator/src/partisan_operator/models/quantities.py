@@ -1,7 +1,5 @@
 """Scalar types with a text form: durations and resource quantities."""
 
-from __future__ import annotations
-
 import re
 from decimal import ROUND_UP, Decimal, Overflow
 from math import ceil

@@ -1,7 +1,5 @@
 """`spec.restore`: the backup that the nodes start from."""
 
-from __future__ import annotations
-
 from pydantic import ConfigDict
 
 from partisan_operator.models.base import Resource, one_of

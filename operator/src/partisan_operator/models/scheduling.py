@@ -1,7 +1,5 @@
 """Placement and resources of the pods."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import Annotated, Literal
 

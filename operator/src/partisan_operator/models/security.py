@@ -1,7 +1,5 @@
 """How nodes authenticate each other."""
 
-from __future__ import annotations
-
 from pydantic import ConfigDict
 
 from partisan_operator.models.base import Resource, Rule, rules

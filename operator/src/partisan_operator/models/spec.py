@@ -3,8 +3,6 @@
 Over 300 lines: most of it is the text of `kubectl explain`, next to the fields and rules.
 """
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from pydantic import ConfigDict, Field

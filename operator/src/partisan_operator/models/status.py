@@ -3,8 +3,6 @@
 Over 300 lines: most of it is the text of `kubectl explain`, next to the fields.
 """
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 

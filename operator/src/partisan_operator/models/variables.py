@@ -1,7 +1,5 @@
 """Environment variables that users add to the nodes: values, keys of Secrets and of ConfigMaps."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from pydantic import ConfigDict, Field

@@ -6,8 +6,6 @@ that the schema lacks, such as `hostPath`, is refused by its name.
 Over 300 lines: one declaration for each type of the Kubernetes API.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field

@@ -1,7 +1,5 @@
 """The nodes' channels and workload."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import Annotated
 

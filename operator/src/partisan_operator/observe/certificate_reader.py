@@ -1,7 +1,5 @@
 """Reads the state of the nodes' certificate, where the operator is responsible for it."""
 
-from __future__ import annotations
-
 import asyncio
 
 from partisan_operator.api.errors import KubeError

@@ -1,7 +1,5 @@
 """Reads the two Secrets of a cluster's own authority. Unusable contents count as absent."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,5 @@
 """Observed state of the nodes' certificate, from the cluster's own authority or cert-manager."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -79,7 +77,7 @@ class IssuedSecret:
     """Whether it is deleted with the cluster."""
 
     @classmethod
-    def of(cls, secret: Mapping[str, Any], uid: str) -> IssuedSecret:
+    def of(cls, secret: Mapping[str, Any], uid: str) -> "IssuedSecret":
         """Read a live Secret for the cluster with that uid."""
         metadata, data = secret["metadata"], secret.get("data") or {}
         owners = metadata.get("ownerReferences") or ()

@@ -1,7 +1,5 @@
 """Reads why pods are not ready, from a sample of the pods and the events of their StatefulSets."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterable, Mapping, Set
 from typing import Any

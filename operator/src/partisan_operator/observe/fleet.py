@@ -1,7 +1,5 @@
 """The clusters that follow the operator's default image, by their status."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -4,8 +4,6 @@ A link that only one end reports counts: views are read at slightly different ti
 connection carries messages both ways.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ There is no watch of pods. Addresses come from the EndpointSlices of the headles
 objects, however many pods there are, read from the API server's cache.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterable, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """An observation of a cluster: the answers of the API server and the nodes, as plain values."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -88,7 +86,7 @@ class ShardState:
         return not self.settled or self.updated < self.exists
 
     @classmethod
-    def of(cls, index: int, manifest: Mapping[str, Any]) -> ShardState:
+    def of(cls, index: int, manifest: Mapping[str, Any]) -> "ShardState":
         """Read a shard from the JSON form of its StatefulSet."""
         metadata, status = manifest["metadata"], manifest.get("status") or {}
         return cls(
@@ -216,7 +214,7 @@ class Observation:
             and self.seen[name].report.overlay.joined
         )
 
-    def without_children(self) -> Observation:
+    def without_children(self) -> "Observation":
         """Return the StatefulSets and addresses, for an observation of the nodes alone."""
         sets = {key: item for key, item in self.live.items() if key[0] == "StatefulSet"}
         return replace(self, live=sets, complete=False, pods=None)

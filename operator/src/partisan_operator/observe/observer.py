@@ -4,8 +4,6 @@ The objects of a settled cluster are not read: a pod that appears, disappears or
 readiness changes the status of its StatefulSet, which is watched.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Why a pod is not ready, read from the pod, its Secret and the events of its StatefulSet."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

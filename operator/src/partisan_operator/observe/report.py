@@ -4,8 +4,6 @@ Nodes are not trusted: figures are bounded and names are short, so that a faulty
 only the figures of its own cluster.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from itertools import islice
 from typing import Annotated, Any, Literal

@@ -1,7 +1,5 @@
 """Which overlay the nodes run. During a switch, some run the previous one too."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ off; a report under another node's name is rejected. Redirects are not followed:
 where the operator sends requests.
 """
 
-from __future__ import annotations
-
 import asyncio
 import ssl
 from collections.abc import Callable, Iterable

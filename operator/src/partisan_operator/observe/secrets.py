@@ -3,8 +3,6 @@
 Their contents leave this module as `Credentials` only: an observation has their state alone.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 from collections.abc import Awaitable, Callable, Iterable, Mapping

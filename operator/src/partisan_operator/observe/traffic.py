@@ -1,7 +1,5 @@
 """Traffic by channel: totals over the nodes, and rates between two observations."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Mapping
 

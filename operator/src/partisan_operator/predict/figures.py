@@ -1,7 +1,5 @@
 """Arithmetic on traffic: between moments, over phases, and over sizes of clusters."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import log

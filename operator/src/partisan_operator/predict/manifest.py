@@ -4,8 +4,6 @@ The models check types and bounds, the schema knows every field. Only the API se
 across fields (CEL): `kubectl apply --dry-run=server`.
 """
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Iterator

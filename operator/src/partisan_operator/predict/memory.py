@@ -5,8 +5,6 @@ of terms, which use several times its serialised size, twice during a garbage co
 addition to the parts being read and written.
 """
 
-from __future__ import annotations
-
 from partisan_operator.models import PartisanCluster
 
 IDLE_BYTES = 12.6e6

@@ -1,7 +1,5 @@
 """Figures of a cluster, from simulations of it or of smaller ones."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any

@@ -6,8 +6,6 @@ reports that. The cost of a simulation is computed from the configuration alone,
 file gives the same prediction on every host.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import ceil

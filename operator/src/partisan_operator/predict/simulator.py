@@ -5,8 +5,6 @@ It is part of the node: `erlang_node/scripts/partisan_plan` in a checkout, and
 runs it in the image that the pods will run.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

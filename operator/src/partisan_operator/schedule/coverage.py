@@ -1,7 +1,5 @@
 """How much of a cluster the next observation covers."""
 
-from __future__ import annotations
-
 from partisan_operator.models import PartisanCluster
 from partisan_operator.observe.observer import Extent
 

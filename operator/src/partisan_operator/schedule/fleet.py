@@ -4,8 +4,6 @@ The rules are in `decide.fleet`, the state in the clusters' status. This memory 
 and bridges the time from a decision to the status that shows it.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Awaitable, Callable

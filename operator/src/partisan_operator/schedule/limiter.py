@@ -5,8 +5,6 @@ and act on outdated observations. So a few run at a time, and the others wait in
 arrival. A slow reconcile gives its slot back early: nodes that hang delay no other cluster.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

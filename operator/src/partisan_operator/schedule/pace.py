@@ -1,7 +1,5 @@
 """The least pause of a cluster's loop, so that many clusters share one operator."""
 
-from __future__ import annotations
-
 LEAST_PAUSE = 0.25
 """Seconds between two reconciles, however many events arrive."""
 

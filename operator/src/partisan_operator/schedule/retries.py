@@ -1,7 +1,5 @@
 """Pauses between failed reconciles, and when a failure is worth a report."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 FIRST_PAUSE, LAST_PAUSE = 1.0, 30.0

@@ -3,8 +3,6 @@
 The process time would include the work for all other clusters.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Awaitable, Callable, Generator
 from functools import partial

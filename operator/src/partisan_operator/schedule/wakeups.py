@@ -1,7 +1,5 @@
 """Events that end the pause of a cluster's loop."""
 
-from __future__ import annotations
-
 import asyncio
 from contextlib import suppress
 

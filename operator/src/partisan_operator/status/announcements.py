@@ -4,8 +4,6 @@ Events follow from the difference between the live status and the new one. The s
 operator, so a restart repeats none.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal

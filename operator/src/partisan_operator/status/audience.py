@@ -1,7 +1,5 @@
 """Receives what the loops of clusters find out. This one ignores everything."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from partisan_operator.models import PartisanCluster, PartisanClusterStatus

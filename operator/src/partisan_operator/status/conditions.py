@@ -1,7 +1,5 @@
 """The conditions of a cluster, each from the facts of one observation."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from partisan_operator.decide.fleet import Hold

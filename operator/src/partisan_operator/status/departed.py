@@ -10,8 +10,6 @@ The rest, such as those of nodes that were scaled down, are not reported; their 
 remainder of the counter at the end of the run.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Pods, events and errors each show a part. `explain` picks the cause of the other
 be created explains a node that has not joined, not the other way round.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from partisan_operator.models.containers import OWN_CONTAINER

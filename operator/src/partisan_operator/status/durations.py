@@ -1,7 +1,5 @@
 """How long states have lasted, by a monotonic clock."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 
 from partisan_operator.models.problem import Reason

@@ -1,7 +1,5 @@
 """Problems of a reconcile that failed."""
 
-from __future__ import annotations
-
 from partisan_operator.models import PartisanCluster
 from partisan_operator.models.problem import Problem, Reason, shortened
 from partisan_operator.models.status import ConditionType

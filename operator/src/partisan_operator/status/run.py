@@ -10,8 +10,6 @@ For a finished run of a correct counter: value = incrementsSum - lostIncrements.
 Custom workloads report the figures that they have; those without actors lose no increments.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from typing import Any

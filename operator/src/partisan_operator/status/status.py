@@ -1,7 +1,5 @@
 """The status of a cluster, from an observation and the plan that followed from it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 

@@ -1,7 +1,5 @@
 """Why one cluster is not ready: its failures, how long each has lasted, and the one to report."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from partisan_operator.children import naming

@@ -1,7 +1,5 @@
 """When a status is worth writing, and when a cluster is settled."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from partisan_operator.models import PartisanClusterStatus, clock

@@ -1,7 +1,5 @@
 """Made-up samples of a ring of four nodes, as the recorder would have seen it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from scale_tests.benches.churn.timeline import Phase, Sample

@@ -1,7 +1,5 @@
 """From a recording to figures, claims, a page and pictures."""
 
-from __future__ import annotations
-
 import argparse
 import json
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Faults of a scenario, its size and duration, and scenarios that are refused."""
 
-from __future__ import annotations
-
 import threading
 from pathlib import Path
 

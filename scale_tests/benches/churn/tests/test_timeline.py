@@ -1,7 +1,5 @@
 """Survivors, their reach, and the traffic."""
 
-from __future__ import annotations
-
 from scale_tests.benches.churn.tests.recordings import INCARNATIONS, NAMES, kill, node, ring, sample
 from scale_tests.benches.churn.timeline import Phase, sent
 

@@ -1,7 +1,5 @@
 """The limits of a server's control group, on machines with either version of them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The configuration of the nodes, the checks of their figures, and the page."""
 
-from __future__ import annotations
-
 import json
 from argparse import Namespace
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """One browser and one event loop for all tests of the page; a served page for each of them."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from typing import Any
 

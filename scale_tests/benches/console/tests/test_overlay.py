@@ -1,7 +1,5 @@
 """The picture of the overlay: drawn, searched, followed by mouse and keyboard, and back in time."""
 
-from __future__ import annotations
-
 import asyncio
 import io
 import os

@@ -1,7 +1,5 @@
 """The page in a browser: its views, its stream, and what it refuses to do."""
 
-from __future__ import annotations
-
 import json
 from copy import deepcopy
 from pathlib import Path

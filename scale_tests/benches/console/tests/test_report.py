@@ -1,7 +1,5 @@
 """From cells to targets."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from scale_tests.benches.console import report

@@ -1,7 +1,5 @@
 """A person's visit of the page: actions, and waits for what it shows."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from xml.sax.saxutils import escape

@@ -1,7 +1,5 @@
 """The plan of the measurement, and the checks of its figures."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path

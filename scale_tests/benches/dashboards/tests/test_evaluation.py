@@ -1,7 +1,5 @@
 """The reading of Prometheus' answers."""
 
-from __future__ import annotations
-
 from typing import cast
 
 from charts.tools.dashboards.files import committed

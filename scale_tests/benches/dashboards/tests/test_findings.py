@@ -1,7 +1,5 @@
 """The targets of a staging run, by made-up findings."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

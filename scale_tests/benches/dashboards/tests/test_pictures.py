@@ -1,7 +1,5 @@
 """The pictures of the dashboards, of made-up answers."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import cast
 

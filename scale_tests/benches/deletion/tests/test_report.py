@@ -1,7 +1,5 @@
 """The targets of a deletion, and the runs for them."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A made-up run of four nodes, as the sampler would have seen it."""
 
-from __future__ import annotations
-
 from scale_tests.benches.demo.sample import Sample
 from scale_tests.cluster.partisan import (
     ChannelRates,

@@ -1,7 +1,5 @@
 """The live display, on a terminal and elsewhere."""
 
-from __future__ import annotations
-
 import io
 
 from rich.console import Console

@@ -1,7 +1,5 @@
 """Pictures come out of any run, finished or not."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

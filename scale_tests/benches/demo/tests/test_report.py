@@ -1,7 +1,5 @@
 """The result directory's page."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The result and the claims about it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from scale_tests.benches.demo.result import checks, compute

@@ -1,7 +1,5 @@
 """Figures that follow from samples."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """The end of a cell."""
 
-from __future__ import annotations
-
 import time
 from typing import Any, cast
 

@@ -1,7 +1,5 @@
 """Targets of cells."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

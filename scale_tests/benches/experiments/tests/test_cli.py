@@ -1,7 +1,5 @@
 """A run from its command line to its report, on a scripted cluster."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

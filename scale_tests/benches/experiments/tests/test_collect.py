@@ -1,7 +1,5 @@
 """The resources that a run used, from the reports of its parts."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

@@ -1,7 +1,5 @@
 """Experiments as data: the contents of a file, and the errors of an invalid one."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

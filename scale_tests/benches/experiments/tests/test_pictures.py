@@ -1,7 +1,5 @@
 """Distributions over many nodes, as pictures draw them."""
 
-from __future__ import annotations
-
 from scale_tests.benches.experiments.pictures import CDF_STEPS, distribution
 
 

@@ -1,7 +1,5 @@
 """Progress, as it is printed."""
 
-from __future__ import annotations
-
 import io
 
 import pytest

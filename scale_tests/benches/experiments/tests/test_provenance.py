@@ -1,7 +1,5 @@
 """Under which circumstances cells came about, where they are not the same for all."""
 
-from __future__ import annotations
-
 from scale_tests.benches.experiments import provenance
 from scale_tests.benches.experiments.tests.cells import experiment, result
 from scale_tests.measure.cells import Result

@@ -1,7 +1,5 @@
 """The published figures, of which the live page has a copy."""
 
-from __future__ import annotations
-
 import json
 
 from scale_tests.benches.experiments.published import transmission

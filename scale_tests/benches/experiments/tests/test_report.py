@@ -1,7 +1,5 @@
 """The report: every figure and its circumstances, as Markdown and as HTML of one file."""
 
-from __future__ import annotations
-
 import json
 from argparse import Namespace
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Cells that are left to run, and why the others are not."""
 
-from __future__ import annotations
-
 from scale_tests.benches.experiments import runner
 from scale_tests.benches.experiments.selection import EVERYTHING, Selection
 from scale_tests.benches.experiments.tests.cells import experiment, result

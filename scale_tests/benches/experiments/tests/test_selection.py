@@ -1,7 +1,5 @@
 """The part of a matrix that is run now."""
 
-from __future__ import annotations
-
 import pytest
 
 from scale_tests.benches.experiments.experiment import ExperimentError

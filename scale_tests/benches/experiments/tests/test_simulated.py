@@ -1,7 +1,5 @@
 """Results of `make simulate`, in the names of real cells."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Stored cells, from which an interrupted run resumes."""
 
-from __future__ import annotations
-
 import os
 from argparse import Namespace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The checks of the figures."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from scale_tests.benches.formation import report

@@ -1,7 +1,5 @@
 """The plan of a run, and the revision to compare with."""
 
-from __future__ import annotations
-
 from scale_tests.benches.interposition import pairs
 from scale_tests.measure import systems
 from scale_tests.measure.systems import System

@@ -1,7 +1,5 @@
 """The ratios of pairs, and the targets of their medians."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The ladder of sizes, and the reading of the cells."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

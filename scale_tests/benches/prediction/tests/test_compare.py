@@ -1,7 +1,5 @@
 """Predictions compared with cells."""
 
-from __future__ import annotations
-
 import json
 from argparse import Namespace
 from dataclasses import replace

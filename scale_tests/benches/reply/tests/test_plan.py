@@ -1,7 +1,5 @@
 """The cells of a run, and their text for the Erlang side."""
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import groupby
 

@@ -1,7 +1,5 @@
 """Ratios, crossovers, checks, pictures and the page of the ways to answer."""
 
-from __future__ import annotations
-
 from math import inf
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The cells of a run, and how they are asked for."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, replace
 from pathlib import Path
 

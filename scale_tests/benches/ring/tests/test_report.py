@@ -1,7 +1,5 @@
 """Cells in, checks and tables out."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The parts of a process's memory, as the kernel reports them."""
 
-from __future__ import annotations
-
 from scale_tests.benches.runtime.footprint import parse
 
 SMAPS = """\

@@ -1,7 +1,5 @@
 """Memory that is touched before anything is measured."""
 
-from __future__ import annotations
-
 from scale_tests.benches.runtime import memory
 
 

@@ -1,7 +1,5 @@
 """The jobs of a run, and their plan for the Erlang side."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from scale_tests.benches.runtime import plan

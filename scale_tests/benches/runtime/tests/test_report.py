@@ -1,7 +1,5 @@
 """Checks, pictures and tables of the runtime's figures."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

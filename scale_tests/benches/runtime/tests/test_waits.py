@@ -1,7 +1,5 @@
 """Waits read from the kernel's scheduler, and compared with pings."""
 
-from __future__ import annotations
-
 import pytest
 
 from scale_tests.benches.runtime.waits import explain, waits

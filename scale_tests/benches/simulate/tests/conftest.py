@@ -1,7 +1,5 @@
 """The end of a run whose experiments were not run."""
 
-from __future__ import annotations
-
 from argparse import Namespace
 from collections.abc import Callable
 from pathlib import Path

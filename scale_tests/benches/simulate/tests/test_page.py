@@ -1,7 +1,5 @@
 """The page of a run, and the figures of the documents' pictures."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

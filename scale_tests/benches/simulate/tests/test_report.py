@@ -1,7 +1,5 @@
 """The report of a run's lines: cells with the papers' values, checks, pictures."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

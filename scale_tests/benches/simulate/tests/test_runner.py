@@ -1,7 +1,5 @@
 """The runner's reading of an experiment's process."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The checks of the figures, and the tables of the document."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from scale_tests.benches.verify import pages, plan, report

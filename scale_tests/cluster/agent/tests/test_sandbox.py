@@ -1,7 +1,5 @@
 """The fields of a pod, and the surroundings of its process."""
 
-from __future__ import annotations
-
 import itertools
 from pathlib import Path
 from typing import Any

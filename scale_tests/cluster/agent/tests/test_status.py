@@ -1,7 +1,5 @@
 """The status that the agent reports of a pod."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from scale_tests.cluster.agent.machine import Seen, status

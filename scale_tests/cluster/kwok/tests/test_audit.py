@@ -1,7 +1,5 @@
 """Requests read from an audit log."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime
 from typing import Any

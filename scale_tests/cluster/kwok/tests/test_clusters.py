@@ -1,7 +1,5 @@
 """The pods that a storm changes, and their states."""
 
-from __future__ import annotations
-
 import pytest
 
 from scale_tests.cluster.kwok.clusters import hyparview, is_ready, some_pods, states

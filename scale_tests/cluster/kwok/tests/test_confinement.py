@@ -1,7 +1,5 @@
 """A confined process ends with the one that started it, in order or not."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

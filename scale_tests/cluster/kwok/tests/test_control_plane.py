@@ -1,7 +1,5 @@
 """The changes to the local cluster's components for a measurement."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The answers of simulated pods."""
 
-from __future__ import annotations
-
 import json
 
 from scale_tests.cluster import views

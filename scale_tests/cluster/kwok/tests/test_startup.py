@@ -1,7 +1,5 @@
 """The start of pods, out of an audit log."""
 
-from __future__ import annotations
-
 import pytest
 
 from scale_tests.cluster.kwok import startup

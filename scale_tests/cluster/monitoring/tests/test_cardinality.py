@@ -1,7 +1,5 @@
 """Counting series."""
 
-from __future__ import annotations
-
 from scale_tests.cluster.monitoring.cardinality import OF_TARGET, bound, node_series
 
 PAGE = """\

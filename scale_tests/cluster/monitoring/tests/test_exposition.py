@@ -1,7 +1,5 @@
 """Sums and quantiles out of pages of metrics."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """The obstacles to asking Prometheus."""
 
-from __future__ import annotations
-
 import pytest
 
 from scale_tests.cluster.kube import ApiError, Cluster, Json

@@ -1,7 +1,5 @@
 """The translation of monitors."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from scale_tests.cluster.monitoring.scrape import configuration

@@ -1,7 +1,5 @@
 """`attach NODE`: an Erlang shell on a running node."""
 
-from __future__ import annotations
-
 import sys
 from argparse import Namespace
 

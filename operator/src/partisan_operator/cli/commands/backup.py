@@ -1,7 +1,5 @@
 """`backup NAME`: the state of the workload in one file, joined from the replicas of all nodes."""
 
-from __future__ import annotations
-
 import sys
 from argparse import Namespace
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """`describe node NODE`: one node, as reported by Kubernetes and by itself."""
 
-from __future__ import annotations
-
 from argparse import Namespace
 
 from partisan_operator.children import naming

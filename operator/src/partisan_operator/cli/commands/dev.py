@@ -1,7 +1,5 @@
 """`dev NAME [DIRECTORY]`: from an edit to running code, with one command."""
 
-from __future__ import annotations
-
 import base64
 import shlex
 import time

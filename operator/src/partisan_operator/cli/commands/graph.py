@@ -1,7 +1,5 @@
 """`graph NAME`: the overlay as its nodes report it, in the terminal, as DOT or as SVG."""
 
-from __future__ import annotations
-
 from argparse import Namespace
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`logs NAME`: the merged logs of all nodes, by time, each line with its node's name."""
 
-from __future__ import annotations
-
 import re
 from argparse import Namespace
 from collections.abc import Iterable, Iterator

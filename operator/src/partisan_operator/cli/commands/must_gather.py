@@ -5,8 +5,6 @@ reports, events, and the operator's log. Errors are listed in `errors.txt` and d
 secrets are removed (`redaction`).
 """
 
-from __future__ import annotations
-
 import io
 import tarfile
 from argparse import Namespace

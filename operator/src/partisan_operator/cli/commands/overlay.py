@@ -4,8 +4,6 @@ A dry run checks the change first: if the API server rejects it, nothing is chan
 names the field and the fix.
 """
 
-from __future__ import annotations
-
 import difflib
 import json
 from argparse import Namespace

@@ -1,7 +1,5 @@
 """`pause NAME` and `resume NAME`: whether the operator acts on a cluster or only observes it."""
 
-from __future__ import annotations
-
 from argparse import Namespace
 
 from partisan_operator.cli import access

@@ -1,7 +1,5 @@
 """`plan -f FILE`: predicts the behaviour and costs of a cluster before its launch."""
 
-from __future__ import annotations
-
 import json
 import sys
 from argparse import Namespace

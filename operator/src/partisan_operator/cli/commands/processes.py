@@ -1,7 +1,5 @@
 """`processes NODE`: the Erlang processes of a node that use most of a resource."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from argparse import Namespace

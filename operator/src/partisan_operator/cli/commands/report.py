@@ -1,7 +1,5 @@
 """`report NAME`: the run result as a page of Markdown with a picture of the overlay."""
 
-from __future__ import annotations
-
 from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path

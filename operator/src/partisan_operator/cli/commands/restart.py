@@ -1,7 +1,5 @@
 """`rollout restart NAME`: replaces all pods, by the rules of any rollout."""
 
-from __future__ import annotations
-
 from argparse import Namespace
 
 from partisan_operator.cli import access

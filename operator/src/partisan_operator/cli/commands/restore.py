@@ -4,8 +4,6 @@ Everything is checked before anything is written: the file, then the change of t
 server.
 """
 
-from __future__ import annotations
-
 import base64
 from argparse import Namespace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`rollout status NAME`: follow a change until the cluster matches its spec."""
 
-from __future__ import annotations
-
 import time
 from argparse import Namespace
 from collections.abc import Callable

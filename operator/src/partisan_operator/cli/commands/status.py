@@ -1,7 +1,5 @@
 """`status [NAME]`: what is wrong and what to do next, on one screen; or a list of all clusters."""
 
-from __future__ import annotations
-
 import math
 from argparse import Namespace
 from collections.abc import Sequence

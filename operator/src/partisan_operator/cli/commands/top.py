@@ -1,7 +1,5 @@
 """`top NAME`: live traffic of the nodes on each channel."""
 
-from __future__ import annotations
-
 import itertools
 import time
 from argparse import Namespace

@@ -5,8 +5,6 @@ template copies from the spec can be restored from there. The workload and the c
 nodes read them from the ConfigMap, of which the template has only a hash.
 """
 
-from __future__ import annotations
-
 import json
 from argparse import Namespace
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """`web [NAME]`: the live page in the browser, with the user's own rights."""
 
-from __future__ import annotations
-
 import re
 import webbrowser
 from argparse import Namespace
