@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from functools import partial
 
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogFormatter
 
 from scale_tests.benches.ring import report
-from scale_tests.benches.ring.plan import MOST, WINDOW
+from scale_tests.benches.ring.plan import ACTORS, MOST, WINDOW
 from scale_tests.measure.drawing import (
     BLUE,
     GREEN,
@@ -51,7 +52,11 @@ def _ratios(service: str, figure: Figure, cells: Sequence[Cell]) -> bool:
             axes.plot(MOST, target, "_", color=GREEN, markersize=16, label="target")
         axes.axhline(1, color=VERMILION, linewidth=1, label="Distributed Erlang")
         axes.set_xscale("log", base=2)
+        axes.set_xticks(ACTORS, map(str, ACTORS))
         axes.set(yscale="log", xlabel="actors a node")
+        # As numbers, not as powers of ten.
+        axes.yaxis.set_major_formatter(LogFormatter())
+        axes.yaxis.set_minor_formatter(LogFormatter(minor_thresholds=(2, 0.5)))
         axes.set_title(f"{payload(size)}, RTT {rtt} ms", loc="left")
     figure.axes[0].set_ylabel("operations over those of\nDistributed Erlang in the same run")
     legend_below(figure)
