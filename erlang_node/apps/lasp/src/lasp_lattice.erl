@@ -12,6 +12,7 @@
 
 -export([encode/2]).
 -export([decode/2]).
+-export([is_value/2]).
 -export([keyed/2]).
 -export([join/3]).
 -export([digest/1]).
@@ -59,6 +60,15 @@ decode(Type, Bytes) ->
     case lasp_form:join(Type, Bytes, Type:new(), none) of
         {ok, _New, Value} -> {ok, Value};
         error -> error
+    end.
+
+%% @doc Whether a term is a value of the type, one that decodes to itself.
+-spec is_value(type(), term()) -> boolean().
+is_value(Type, Term) ->
+    try
+        decode(Type, encode(Type, Term)) =:= {ok, Term}
+    catch
+        _:_ -> false
     end.
 
 %% @doc The parts of a value, by key.

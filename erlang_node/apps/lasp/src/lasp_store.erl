@@ -6,7 +6,8 @@
 %%% may replace them by a newer one; the others use the default channel. Only those of a handover
 %%% wait for room in a full lane. The protocol repairs losses.
 %%%
-%%% Readers pass a function and get its result, so that the answer is copied and not the replica. A
+%%% Readers pass a function and get its result, so that the answer is copied and not the replica.
+%%% The replica of a node ends with this process, so no argument of a caller may end it. A
 %%% subscriber gets `{lasp_store, changed}' when the replica has grown, and not again before it has
 %%% read: its mailbox holds at most one.
 -module(lasp_store).
@@ -36,6 +37,7 @@
 
 -record(store, {
     protocol :: module(),
+    type :: lasp_lattice:type(),
     channel :: atom(),
     sync :: term(),
     % The monitor of the process that reports neighbours, and the neighbours reported.
@@ -64,20 +66,22 @@
 start_link(Options) ->
     gen_server:start_link({local, ?MODULE}, ?MODULE, Options, []).
 
-%% @doc Merges a delta into the replica.
+%% @doc Merges a delta into the replica. Fails with `{invalid_value, Description}' for what is no
+%% value of the replica's type.
 -spec update(Delta :: term()) -> ok.
 update(Delta) ->
-    call({update, Delta}).
+    returned(call({update, Delta})).
 
-%% @doc Merges the writes of nodes that have ended, such as those of a backup.
+%% @doc Merges the writes of nodes that have ended, such as those of a backup. Fails as `update/1'.
 -spec restore(Value :: term()) -> ok.
 restore(Value) ->
-    call({restore, Value}).
+    returned(call({restore, Value})).
 
-%% @doc Applies a function to the replica, inside the store: it should be quick and must not fail.
+%% @doc Applies a function to the replica, inside the store: it should be quick. Its exceptions are
+%% raised in the caller.
 -spec read(fun((Value :: term()) -> Result)) -> Result.
 read(Fun) ->
-    call({read, Fun}).
+    returned(call({read, Fun})).
 
 %% @doc Whether every neighbour last reported a replica equal to the present one.
 -spec agreed() -> boolean().
@@ -113,7 +117,7 @@ sent_payload() ->
 
 %% @private
 -spec init(options()) -> {ok, #store{}}.
-init(#{protocol := Protocol, channel := Channel, sync := Options}) ->
+init(#{protocol := Protocol, channel := Channel, sync := #{type := Type} = Options}) ->
     % A thousand states may wait here; garbage collections must not go through them.
     process_flag(message_queue_data, off_heap),
     Labels = [kind, direction],
@@ -126,6 +130,7 @@ init(#{protocol := Protocol, channel := Channel, sync := Options}) ->
     {Sync, Effects} = Protocol:init(Options),
     Store = #store{
         protocol = Protocol,
+        type = Type,
         channel = Channel,
         sync = Sync,
         newest_only = application:get_env(lasp, newest_only, true)
@@ -135,12 +140,16 @@ init(#{protocol := Protocol, channel := Channel, sync := Options}) ->
 %% @private
 -spec handle_call(term(), gen_server:from(), #store{}) ->
     {reply, term(), #store{}} | {noreply, #store{}}.
-handle_call({update, Delta}, _From, Store) ->
-    {reply, ok, step({update, Delta}, Store)};
-handle_call({restore, Value}, _From, Store) ->
-    {reply, ok, step({restore, Value}, Store)};
+handle_call({Kind, Value}, _From, #store{type = Type} = Store) when
+    Kind =:= update; Kind =:= restore
+->
+    % Any other would end this process, at once or when it is encoded, or stay unknown to others.
+    case lasp_lattice:is_value(Type, Value) of
+        true -> {reply, {ok, ok}, step({Kind, Value}, Store)};
+        false -> {reply, {raised, error, {invalid_value, described(Type, Value)}, []}, Store}
+    end;
 handle_call({read, Fun}, {Pid, _}, #store{protocol = Protocol, sync = Sync} = Store) ->
-    {reply, Fun(Protocol:value(Sync)), has_read(Pid, Store)};
+    {reply, applied(Fun, Protocol:value(Sync)), has_read(Pid, Store)};
 handle_call(agreed, _From, #store{protocol = Protocol, sync = Sync} = Store) ->
     {reply, Protocol:agreed(Sync), Store};
 handle_call({subscribe, Pid}, _From, #store{subscribers = Subscribers} = Store) ->
@@ -188,6 +197,18 @@ handle_info(Unknown, Store) ->
     {noreply, Store}.
 
 %% Internals.
+
+described(Type, Value) ->
+    lists:flatten(
+        io_lib:format("~0tP is no value of ~tp; give what its functions return", [Value, 12, Type])
+    ).
+
+applied(Fun, Value) ->
+    try
+        {ok, Fun(Value)}
+    catch
+        Class:Reason:Stack -> {raised, Class, Reason, Stack}
+    end.
 
 subscribe_to_overlay(Store) ->
     Ref = monitor(process, ?OVERLAY),
@@ -242,6 +263,9 @@ effect({handed_over, _Names}, #store{handover = none} = Store) ->
 effect({handed_over, Names}, #store{handover = From} = Store) ->
     gen_server:reply(From, {ok, Names}),
     Store#store{handover = none}.
+
+returned({ok, Result}) -> Result;
+returned({raised, Class, Reason, Stack}) -> erlang:raise(Class, Reason, Stack).
 
 %% The store is local: it answers unless it is dead, and its readers must not crash because the
 %% processors are overloaded.
