@@ -196,12 +196,12 @@ take(handed_over, From, Digest, Replica) ->
 take(_, _From, Payload, Replica) ->
     nothing([received(malformed, Payload)], Replica).
 
-%% @doc Begins the handover. Idempotent.
+%% @doc Begins the handover, and after its end another one, since the replica may have grown.
 -spec handover(t()) -> {t(), [lasp_sync:effect()]}.
-handover(#replica{handover = no} = Replica) ->
-    push_all(Replica#replica{handover = {waiting, []}});
+handover(#replica{handover = {waiting, _}} = Replica) ->
+    {Replica, []};
 handover(Replica) ->
-    {Replica, []}.
+    push_all(Replica#replica{handover = {waiting, []}}).
 
 %% @doc Whether the handover has begun.
 -spec is_handing_over(t()) -> boolean().

@@ -46,7 +46,8 @@
     timers = #{} :: #{term() => reference()},
     % Whether the subscriber has read since its last notification.
     subscribers = #{} :: #{pid() => read | notified},
-    handover = none :: none | gen_server:from(),
+    % The callers that wait for its end.
+    handover = [] :: [gen_server:from()],
     % Whether states are skipped for newer ones. Disabled by `-lasp newest_only false' in the
     % experiment that measures its effect.
     newest_only :: boolean()
@@ -155,8 +156,8 @@ handle_call(agreed, _From, #store{protocol = Protocol, sync = Sync} = Store) ->
 handle_call({subscribe, Pid}, _From, #store{subscribers = Subscribers} = Store) ->
     _ = monitor(process, Pid),
     {reply, ok, Store#store{subscribers = Subscribers#{Pid => read}}};
-handle_call(handover, From, Store) ->
-    {noreply, step(handover, Store#store{handover = From})};
+handle_call(handover, From, #store{handover = Waiting} = Store) ->
+    {noreply, step(handover, Store#store{handover = [From | Waiting]})};
 handle_call(Unknown, _From, Store) ->
     {reply, partisan_stray:call(Unknown), Store}.
 
@@ -258,11 +259,9 @@ effect({count, Kind, Direction, Bytes}, Store) ->
     ok = partisan_metrics:inc(lasp_sync_bytes_total, [Kind, Direction], Bytes),
     ok = partisan_metrics:inc(lasp_sync_messages_total, [Kind, Direction]),
     Store;
-effect({handed_over, _Names}, #store{handover = none} = Store) ->
-    Store;
-effect({handed_over, Names}, #store{handover = From} = Store) ->
-    gen_server:reply(From, {ok, Names}),
-    Store#store{handover = none}.
+effect({handed_over, Names}, #store{handover = Waiting} = Store) ->
+    lists:foreach(fun(From) -> gen_server:reply(From, {ok, Names}) end, Waiting),
+    Store#store{handover = []}.
 
 returned({ok, Result}) -> Result;
 returned({raised, Class, Reason, Stack}) -> erlang:raise(Class, Reason, Stack).

@@ -15,8 +15,8 @@
 %%% <li>`{neighbour_up, Name}' comes again when a neighbour has been replaced by its next
 %%%     incarnation; after that no message of the previous one comes.</li>
 %%% <li>A timer fires once; starting it again restarts it.</li>
-%%% <li>`handover' is answered once by `{handed_over, Names}', the neighbours that now hold
-%%%     everything that this replica holds.</li>
+%%% <li>`handover' is answered by `{handed_over, Names}', the neighbours that now hold everything
+%%%     that this replica holds; all that come before the answer are answered once.</li>
 %%% </ul>
 -module(lasp_sync).
 

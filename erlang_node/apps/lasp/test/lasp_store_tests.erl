@@ -9,7 +9,8 @@ calls_test_() ->
     {foreach, fun start/0, fun gen_server:stop/1, [
         {"a reader's exception is raised in the reader", fun readers_exceptions/0},
         {"what is no value is refused", fun no_values/0},
-        {"values are merged", fun values/0}
+        {"values are merged", fun values/0},
+        {"each handover is answered", fun handovers/0}
     ]}.
 
 readers_exceptions() ->
@@ -51,6 +52,11 @@ values() ->
     ok = ?S:update(lasp_gcounter:entry(<<"a">>, 4)),
     ok = ?S:restore(lasp_gcounter:entry(<<"b">>, 2)),
     ?assertEqual(6, counted()).
+
+handovers() ->
+    ?assertEqual({ok, []}, ?S:handover(1000)),
+    ok = ?S:update(lasp_gcounter:entry(<<"a">>, 4)),
+    ?assertEqual({ok, []}, ?S:handover(1000)).
 
 %% Without the runtime, and so without neighbours.
 start() ->

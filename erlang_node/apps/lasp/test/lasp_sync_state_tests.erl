@@ -118,6 +118,16 @@ changes_during_the_handover_are_handed_over_too_test() ->
     {_, Last} = run([{message, N, {handed_over, ?SCOPE, New}} || N <- [<<"b">>, <<"c">>]], Waiting),
     ?assertEqual([{handed_over, [<<"b">>, <<"c">>]}], [E || E = {handed_over, _} <- Last]).
 
+handing_over_again_confirms_what_has_come_since_test() ->
+    A = update(<<"a">>, 3, up([<<"b">>], replica())),
+    {_, Digest} = state_of(A),
+    {Done, _} = run([handover, {message, <<"b">>, {handed_over, ?SCOPE, Digest}}], A),
+    {_, Same} = ?S:handle(handover, Done),
+    ?assertEqual([{handed_over, [<<"b">>]}], [E || {handed_over, _} = E <- Same]),
+    {_, Grown} = ?S:handle(handover, update(<<"a">>, 4, Done)),
+    ?assertEqual([], [E || {handed_over, _} = E <- Grown]),
+    ?assertEqual([{<<"b">>, handover}], sends(Grown)).
+
 %% Helpers.
 
 replica() ->
