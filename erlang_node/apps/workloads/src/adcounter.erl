@@ -78,9 +78,11 @@ start(Run) ->
 status() ->
     gen_server:call(?MODULE, status).
 
-%% @doc Sets the nodes that must be done for the run to finish.
+%% @doc Sets the nodes that must be done for the run to finish. Fails with `{bad_members, Names}'
+%% for what are no names.
 -spec members([partisan_peer:name()]) -> ok.
 members(Names) ->
+    partisan_arguments:are_names(Names) orelse error({bad_members, Names}),
     gen_server:call(?MODULE, {members, Names}).
 
 %% @doc Stops counting, and hands the replica over to the neighbours.
