@@ -7,7 +7,7 @@
 %%% not bring back an older record, such as that of a snapshot: the same actor would count again
 %%% what others have already seen.
 %%%
-%%% An unreadable file counts as none, which is always safe.
+%%% An unreadable file, or one with another term, counts as none, which is always safe.
 -module(adcounter_journal).
 
 -export([load/1]).
@@ -19,8 +19,8 @@
 -spec load(file:filename()) -> none | adcounter_core:kept().
 load(Directory) ->
     case partisan_record:load(filename:join(Directory, ?NAME)) of
-        {ok, Record} -> Record;
-        none -> none
+        {ok, #{run := _, name := _, incarnation := _, counts := #{}} = Record} -> Record;
+        _ -> none
     end.
 
 %% @doc Replaces the record. The caller should crash on an error: a node that cannot record its

@@ -10,6 +10,7 @@ journal_test_() ->
         fun(Dir) -> {"an empty directory holds none", ?_assertEqual(none, load(Dir))} end,
         fun(Dir) -> {"the last record saved is loaded", fun() -> saved(Dir) end} end,
         fun(Dir) -> {"a damaged file counts as none", fun() -> damaged(Dir) end} end,
+        fun(Dir) -> {"another term counts as none", fun() -> foreign(Dir) end} end,
         fun(Dir) -> {"an interrupted write leaves the old record", fun() -> torn(Dir) end} end,
         fun(Dir) -> {"a failed write is an error", fun() -> unwritable(Dir) end} end
     ]}.
@@ -29,6 +30,17 @@ damaged(Dir) ->
             ?assertEqual(none, load(Dir))
         end
      || Damaged <- [<<>>, binary:part(Bytes, 0, byte_size(Bytes) - 1), <<Bytes/binary, 0>>]
+    ].
+
+foreign(Dir) ->
+    ok = adcounter_journal:save(Dir, ?RECORD),
+    [File] = filelib:wildcard(filename:join(Dir, "*")),
+    [
+        begin
+            ok = partisan_record:save(File, Term),
+            ?assertEqual(none, load(Dir))
+        end
+     || Term <- [none, #{}, maps:remove(incarnation, ?RECORD), ?RECORD([{0, 3}])]
     ].
 
 torn(Dir) ->
