@@ -92,7 +92,13 @@ find(Kind) ->
 -spec parameters(module(), Given :: #{atom() => term()}) ->
     {ok, #{atom() => term()}} | {error, iolist()}.
 parameters(Module, Given) ->
-    parameters(maps:to_list(Module:parameters()), Module, Given, #{}).
+    case Module:parameters() of
+        Kinds when is_map(Kinds) ->
+            parameters(maps:to_list(Kinds), Module, Given, #{});
+        Other ->
+            Format = "parameters/0 of ~p must return a map of keys and kinds, not ~0tP",
+            {error, io_lib:format(Format, [Module, Other, 12])}
+    end.
 
 %% @doc As the callback; no-op for a module without it.
 -spec leave(module(), timeout()) -> ok.
@@ -140,7 +146,7 @@ restorable(Module, Parameters, #{workload := Kind, parameters := Given, entries 
         {false, _, _} ->
             {error, ["cannot be restored: the module ", Name, " has no restorable/2"]};
         {true, _, []} ->
-            Module:restorable(Entries, Parameters)
+            answer(Module:restorable(Entries, Parameters), Name)
     end.
 
 %% @doc Parameters as they stand in a backup.
@@ -152,6 +158,14 @@ printed(Parameters) ->
     ]).
 
 %% Internals.
+
+answer(ok, _Name) ->
+    ok;
+answer({error, _} = Error, _Name) ->
+    Error;
+answer(Other, Name) ->
+    Format = "cannot be restored: restorable/2 of ~ts must return ok or {error, Text}, not ~0tP",
+    {error, io_lib:format(Format, [Name, Other, 12])}.
 
 differing(Theirs, Ours) ->
     [
@@ -183,4 +197,7 @@ parameter({one_of, Values, _Default}, {ok, Given}) ->
     case [Value || Value <- Values, Given =:= Value orelse Given =:= atom_to_binary(Value)] of
         [Value] -> {ok, Value};
         [] -> {error, io_lib:format("one of ~0tp", [Values])}
-    end.
+    end;
+parameter(Kind, _) ->
+    {error, io_lib:format("declared with a kind that the type kind_of_parameter() of workload "
+        "lists, not ~0tP", [Kind, 12])}.
