@@ -18,6 +18,7 @@
 
 %% One byte more than `workload_backup:decode/1' accepts.
 -define(READ_BYTES, 1048577).
+-define(NO_ENTRIES, "is no map of printable binaries without spaces to integers from 1 on").
 
 %% @doc The workload with the backup in a file, which it starts from; throws `{invalid, Text}' for
 %% one that it cannot start from.
@@ -46,19 +47,19 @@ restored(File, Cluster, {Module, #{parameters := Parameters} = Options}) ->
 origin(#{workload := Workload, namespace := Namespace, context := #{cluster := Cluster}}) ->
     #{cluster => Cluster, namespace => Namespace, workload => Workload}.
 
-%% @doc The state of this node's replica, as a backup.
+%% @doc The state of this node's replica, as a backup. An error if no node could start from it.
 -spec take(origin()) -> {ok, binary()} | {error, iodata()}.
 take(#{workload := none}) ->
     {error, "this node has no workload"};
 take(#{workload := {Module, #{parameters := Parameters}}} = Origin) ->
     case partisan:dissolved() orelse workload:backup(Module) of
         {ok, Entries} ->
-            {ok, workload_backup:encode(Origin#{
+            written(Module, Origin#{
                 workload := atom_to_binary(Module),
                 taken => erlang:system_time(second),
                 parameters => workload:printed(Parameters),
                 entries => Entries
-            })};
+            });
         none ->
             {error, ["the module ", atom_to_binary(Module), " has no backup/0"]};
         true ->
@@ -66,6 +67,21 @@ take(#{workload := {Module, #{parameters := Parameters}}} = Origin) ->
     end.
 
 %% Internals.
+
+written(Module, #{entries := Entries} = Backup) ->
+    try workload_backup:encode(Backup) of
+        Bytes ->
+            case workload_backup:decode(Bytes) of
+                {ok, #{entries := Entries}} -> {ok, Bytes};
+                {ok, _} -> unusable(Module, ?NO_ENTRIES);
+                {error, Text} -> unusable(Module, Text)
+            end
+    catch
+        error:_ -> unusable(Module, ?NO_ENTRIES)
+    end.
+
+unusable(Module, Text) ->
+    {error, ["the state that backup/0 of ", atom_to_binary(Module), " returns ", Text]}.
 
 -spec refuse(file:name_all(), iodata()) -> no_return().
 refuse(File, Text) ->
