@@ -6,6 +6,7 @@
 -export([code_added/1]).
 -export([loaded/1]).
 -export([deadline/1]).
+-export([has_directory/1]).
 -export([written/2]).
 -export([report/3]).
 -export([progress/1]).
@@ -49,6 +50,11 @@ code_added(#{code := Code}) -> loaded(verify_source:add(Code)).
 -spec loaded({ok, Value} | {error, unicode:chardata()}) -> Value.
 loaded({ok, Value}) -> Value;
 loaded({error, Text}) -> refused(Text).
+
+%% @doc Ends the command before a search whose result could not be written: there is no `out'.
+-spec has_directory(#{out := file:filename(), _ => _}) -> true.
+has_directory(#{out := Out}) ->
+    filelib:is_dir(Out) orelse refused(["out=", Out, ": no such directory"]).
 
 %% @doc Writes a counterexample into a directory and returns the file.
 -spec written(file:filename(), verify_counterexample:t()) -> file:filename().

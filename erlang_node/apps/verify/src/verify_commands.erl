@@ -7,7 +7,7 @@
 -export([check/1]).
 
 -import(verify_cli, [deadline/1, loaded/1, module/2, parsed/2, progress/1, refused/1, report/3]).
--import(verify_cli, [written/2]).
+-import(verify_cli, [has_directory/1, written/2]).
 
 %% @doc Explores the schedules of a protocol.
 -spec explore([string()]) -> verify_cli:status().
@@ -52,6 +52,7 @@ explore_options() ->
     }.
 
 explore_with({[Subject], #{decisions := Kinds, out := Out} = Options}) ->
+    true = has_directory(Options),
     Module = module(Subject, Options),
     Hosted = loaded(verify_host:load(Module)),
     Given = (maps:with([nodes, scope, order, merge, options, most, executions], Options))#{
@@ -180,6 +181,7 @@ check_options() ->
     }.
 
 check_with({[Subject], #{out := Out} = Options}) ->
+    true = has_directory(Options),
     Module = module(Subject, Options),
     Started = erlang:monotonic_time(microsecond),
     Given = maps:with(

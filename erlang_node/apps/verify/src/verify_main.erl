@@ -91,7 +91,7 @@ mutations(Protocol) ->
     [atom_to_list(Mutation) || Mutation <- verify_own:mutations(Protocol)].
 
 modules(Application, {Function, Arity}) ->
-    ok = application:load(Application),
+    _ = application:load(Application),
     {ok, Modules} = application:get_key(Application, modules),
     [
         Module

@@ -103,7 +103,7 @@ value({one_of, Names, _}, Text) ->
 value({some_of, Names, _}, Text) ->
     Given = string:lexemes(Text, ","),
     Known = [Name || Name <- Names, lists:member(atom_to_list(Name), Given)],
-    case length(Known) =:= length(Given) of
+    case Given =/= [] andalso length(Known) =:= length(Given) of
         true -> {ok, Known};
         false -> {error, listed("some of, separated by commas: ", Names)}
     end.

@@ -27,6 +27,7 @@ options_test() ->
     Refused("nodes=four", "1 to 64"),
     Refused("scope=deep", "raw, base"),
     Refused("decisions=drop,explode", "drop, late"),
+    Refused("decisions=", "drop, late"),
     Refused("options=[]", "a map"),
     Refused("options=#{", "a map"),
     Refused("node=4", "nodes="),
@@ -45,6 +46,8 @@ refused_test() ->
     Refused(["explore", "no_such_file.erl"], "no_such_file.erl"),
     Refused(["explore", "two_phase_commit", "nodes=x"], "nodes=x"),
     Refused(["explore", "two_phase_commit", "code=/nonexistent"], "no such directory"),
+    Refused(["explore", "two_phase_commit", "out=/nonexistent"], "out=/nonexistent: no such"),
+    Refused(["check", "quorum_kv_strong", "out=/nonexistent"], "out=/nonexistent: no such"),
     Refused(["check", "two_phase_commit"], "two_phase_commit"),
     Refused(["check", "quorum_kv_strong", "tolerance=3"], "tolerance"),
     Refused(["replay", "no.counterexample"], "no such file").
@@ -81,4 +84,4 @@ source_test() ->
     ok = file:del_dir_r(Sources).
 
 list_test() ->
-    ?assertEqual(0, verify_main:run(["list"])).
+    ?assertEqual([0, 0], [verify_main:run(["list"]) || _ <- [once, again]]).
