@@ -144,8 +144,14 @@ shrink(Configuration, Failed, Began) ->
 
 executed(#{first := First, executions := Executions} = Configuration, Worker) ->
     Report = #{executions => 0, passed => 0, failed => 0, counterexamples => []},
-    Numbers = lists:seq(First, First + Executions - 1),
-    lists:foldl(fun(Number, R) -> execute(Number, Configuration, Worker, R) end, Report, Numbers).
+    executed(First, First + Executions, Configuration, Worker, Report).
+
+%% A list of the numbers might not fit into the worker's heap.
+executed(End, End, _Configuration, _Worker, Report) ->
+    Report;
+executed(Number, End, Configuration, Worker, Report) ->
+    Next = execute(Number, Configuration, Worker, Report),
+    executed(Number + 1, End, Configuration, Worker, Next).
 
 execute(Number, Configuration0, Worker, #{executions := Executed} = R) ->
     #{passed := Passed, failed := Failed} = R,

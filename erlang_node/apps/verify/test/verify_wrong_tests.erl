@@ -1,0 +1,15 @@
+%%% Extreme and wrong input of campaigns and searches: refused with a text, or without harm.
+-module(verify_wrong_tests).
+
+-include_lib("eunit/include/eunit.hrl").
+
+%% It ends at the first of them.
+many_executions_need_no_memory_test() ->
+    ?assertThrow(
+        reported,
+        verify_campaign:run(#{
+            model => verify_test_model,
+            executions => 1_000_000_000,
+            progress => fun(_, _) -> throw(reported) end
+        })
+    ).
