@@ -183,8 +183,11 @@ noted(Step, Result, #execution{module = Module, model = Model, taken = Taken} = 
         model = Module:next(Model, Step, Result), taken = [{Step, Result, Model} | Taken]
     }.
 
-judged(_Kind, ok, E) -> E;
-judged(Kind, {violated, Text}, E) -> failed(Kind, Text, E).
+judged(Callback, Verdict, E) ->
+    case verify_model:verdict(Callback, Verdict) of
+        ok -> E;
+        {violated, Text} -> failed(Callback, Text, E)
+    end.
 
 %% A callback of a node that crashes or loops fails the execution.
 checked(#execution{outcome = passed, world = World} = E) ->

@@ -18,6 +18,8 @@
 -export([custom_faults/1]).
 -export([default_faults/1]).
 -export([text/4]).
+-export([verdict/2]).
+-export([is_text/1]).
 
 -type name() :: partisan_process:name().
 -type model() :: term().
@@ -120,7 +122,32 @@ text(Module, Model, Command, Result) ->
         false -> {verify_notation:command(Command), verify_notation:result(Result)}
     end.
 
+%% @doc The verdict that a callback has returned. Raises `{invalid_campaign, Description}' for any
+%% other term.
+-spec verdict(postcondition | final, Returned :: term()) -> ok | {violated, iodata()}.
+verdict(_Callback, ok) ->
+    ok;
+verdict(Callback, {violated, Text} = Violated) ->
+    is_text(Text) orelse no_verdict(Callback, Violated),
+    Violated;
+verdict(Callback, Other) ->
+    no_verdict(Callback, Other).
+
+%% @doc Whether a term can be the text of a violation.
+-spec is_text(term()) -> boolean().
+is_text(Term) ->
+    try
+        is_binary(unicode:characters_to_binary(Term))
+    catch
+        error:badarg -> false
+    end.
+
 %% Internals.
+
+-spec no_verdict(atom(), term()) -> no_return().
+no_verdict(Callback, Returned) ->
+    Format = "~ts: ~0tP is neither ok nor {violated, Text}",
+    error({invalid_campaign, lists:flatten(io_lib:format(Format, [Callback, Returned, 12]))}).
 
 exported(Module, Name, Arity) ->
     erlang:function_exported(Module, Name, Arity).

@@ -1,5 +1,6 @@
 %%% @doc A model and its process in one module: each node adds what it is sent. Options make it fail
-%%% at a number: `crash', `loop', or the model in the end at more than `most'.
+%%% at a number: `crash', `loop', or the model in the end at more than `most'; `verdict' is what it
+%% returns at a 7.
 -module(verify_test_model).
 
 -behaviour(verify_model).
@@ -16,6 +17,8 @@ handle({call, _Ref, {add, N}}, {#{crash := N}, _}) ->
     error(asked_to);
 handle({call, _Ref, {add, N}}, {#{loop := N}, _} = State) ->
     loop(State);
+handle({call, Ref, {add, 7}}, {#{verdict := Verdict} = Options, Sum}) ->
+    {{Options, Sum + 7}, [{reply, Ref, {verdict, Verdict}}]};
 handle({call, Ref, {add, N}}, {Options, Sum}) ->
     {{Options, Sum + N}, [{reply, Ref, ok}]}.
 
@@ -34,6 +37,7 @@ perform(_, {add, [Node, N]}) -> [{call, Node, {add, N}}].
 
 next(Sum, _, _) -> Sum.
 
+postcondition(_, {add, [_, 7]}, {verdict, Verdict}) -> Verdict;
 postcondition(_, _, _) -> ok.
 
 final(_, States) ->
