@@ -154,7 +154,7 @@ loaded(Module) ->
      || {Name, Arity} <- [{init, 1}, {handle, 2}], not erlang:function_exported(Module, Name, Arity)
     ].
 
-names(Names) when is_list(Names), Names =/= [] ->
+names(Names) when length(Names) > 0 ->
     case lists:all(fun is_binary/1, Names) andalso length(lists:usort(Names)) =:= length(Names) of
         true -> lists:sort(Names);
         false -> invalid("nodes ~tp: must be different binaries", [Names])
@@ -204,7 +204,8 @@ property(Module) ->
     end.
 
 fields() ->
-    [options, scenario, property, scope, order, decisions, most, executions, deadline, shard].
+    [options, scenario, property, scope, order, decisions, most, executions, deadline, shard] ++
+        [world, merge, inert, examples, progress].
 
 checked(options, Options) when is_map(Options); is_function(Options, 1) -> ok;
 checked(options, Options) -> invalid("options ~0tp: a map, or a function of the name", [Options]);
@@ -216,14 +217,40 @@ checked(scope, Scope) when Scope =:= raw; Scope =:= base; Scope =:= recursive ->
 checked(scope, Scope) -> invalid("scope ~tp: raw, base or recursive", [Scope]);
 checked(order, Order) when Order =:= distinct; Order =:= symmetric -> ok;
 checked(order, Order) -> invalid("order ~tp: distinct or symmetric", [Order]);
-checked(decisions, Kinds) when is_list(Kinds) -> lists:foreach(fun kind/1, Kinds);
+checked(decisions, Kinds) when length(Kinds) >= 0 -> lists:foreach(fun kind/1, Kinds);
 checked(decisions, Kinds) -> invalid("decisions ~tp: must be a list", [Kinds]);
 checked(most, Most) when Most =:= infinity; is_integer(Most), Most >= 0 -> ok;
 checked(shard, {I, N}) when is_integer(I), is_integer(N), I >= 0, I < N -> ok;
 checked(shard, Shard) -> invalid("shard ~tp: {Index, Number} with Index < Number", [Shard]);
+checked(world, World) when is_map(World) -> maps:foreach(fun option/2, World);
+checked(world, World) -> invalid("world ~0tp: must be a map", [World]);
+checked(merge, Merge) when is_boolean(Merge) -> ok;
+checked(merge, Merge) -> invalid("merge ~0tp: true or false", [Merge]);
+checked(inert, Types) when Types =:= learn; length(Types) >= 0 -> ok;
+checked(inert, Types) -> invalid("inert ~0tp: a list of types of messages, or learn", [Types]);
+checked(examples, Number) when is_integer(Number), Number >= 0 -> ok;
+checked(examples, Number) -> invalid("examples ~0tp: an integer from 0 on", [Number]);
+checked(progress, Fun) when Fun =:= none; is_function(Fun, 1) -> ok;
+checked(progress, Fun) -> invalid("progress ~0tp: a function of a map", [Fun]);
 checked(_Limit, infinity) -> ok;
 checked(_Limit, Value) when is_integer(Value), Value > 0 -> ok;
 checked(Limit, Value) -> invalid("~tp ~tp: a positive integer or infinity", [Limit, Value]).
+
+%% Of {@link verify_world:new/1}.
+option(horizon, infinity) -> ok;
+option(restart, never) -> ok;
+option(Name, Ms) when Name =:= horizon orelse Name =:= restart, is_integer(Ms), Ms >= 0 -> ok;
+option(seed, Seed) when is_integer(Seed) -> ok;
+option(Name, Value) when is_boolean(Value) ->
+    lists:member(Name, [crashes, trace, guard]) orelse no_option(Name, Value);
+option(Name, Value) when is_integer(Value), Value > 0 ->
+    lists:member(Name, [latency, late, reductions, events]) orelse no_option(Name, Value);
+option(Name, Value) ->
+    no_option(Name, Value).
+
+-spec no_option(term(), term()) -> no_return().
+no_option(Name, Value) ->
+    invalid("world: ~0tp => ~0tp is no option of verify_world:new/1", [Name, Value]).
 
 event({At, Name, Event}, Names) when is_integer(At), At >= 0, is_tuple(Event) ->
     lists:member(Name, Names) orelse
@@ -232,7 +259,8 @@ event(Event, _Names) ->
     invalid("scenario: ~0tp is no {Milliseconds, Node, Event}", [Event]).
 
 kind(Kind) when Kind =:= drop; Kind =:= late; Kind =:= duplicate; Kind =:= crash -> ok;
-kind({corrupt, _How}) -> ok;
+kind({corrupt, {replace, _Term}}) -> ok;
+kind({corrupt, How}) when How =:= bit_flip; is_function(How, 1) -> ok;
 kind(Kind) -> invalid("decisions ~tp: drop, late, duplicate, crash or {corrupt, How}", [Kind]).
 
 consistent(#{merge := true, scope := Scope}) when Scope =/= recursive ->
