@@ -19,6 +19,9 @@
 %% Larger files are none of ours: they are a hundred times the size of a long one.
 -define(MAX_BYTES, 262144).
 
+%% What an execution of a model needs, besides its module, nodes and steps.
+-define(MODEL, [tolerance, faults, options, wait, settle, seed, kind]).
+
 %% The search of {@link verify_search} as far as it determines the execution; its module is the
 %% original of a hosted one. Or a {@link verify_campaign:counterexample()} without `violated'.
 -type subject() ::
@@ -140,18 +143,28 @@ new(Subject, Module, Violated, World) ->
         code => verify_fingerprint:code(Module)
     }.
 
-is_counterexample(#{subject := Subject, violated := Violated, digest := Digest, code := Code}) ->
+is_counterexample(#{subject := Subject, violated := Violated, digest := Digest} = Term) ->
     is_subject(Subject) andalso is_binary(Violated) andalso is_binary(Digest) andalso
-        byte_size(Digest) =:= 32 andalso is_map(Code) andalso is_map_key(used, Code) andalso
-        map_size(Code) =:= 2;
+        byte_size(Digest) =:= 32 andalso is_code(module(Term), Term);
 is_counterexample(#{}) ->
     false.
 
-is_subject({schedule, #{module := Module, nodes := _}, Schedule}) ->
-    is_atom(Module) andalso is_list(Schedule) andalso lists:all(fun is_step/1, Schedule);
-is_subject({model, #{model := Module, steps := Steps, nodes := Nodes}}) ->
-    is_atom(Module) andalso is_list(Steps) andalso is_integer(Nodes);
+is_subject({schedule, #{module := Module, nodes := _} = Search, Schedule}) when
+    length(Schedule) >= 0
+->
+    is_atom(Module) andalso is_map(maps:get(world, Search, #{})) andalso
+        lists:all(fun is_step/1, Schedule);
+is_subject({model, #{model := Module, steps := Steps, nodes := Nodes} = Model}) when
+    length(Steps) >= 0
+->
+    is_atom(Module) andalso is_integer(Nodes) andalso ?MODEL -- maps:keys(Model) =:= [] andalso
+        lists:all(fun(Step) -> is_tuple(Step) andalso tuple_size(Step) =:= 2 end, Steps);
 is_subject(_) ->
+    false.
+
+is_code(Module, #{code := #{used := Used} = Code}) when map_size(Code) =:= 2 ->
+    is_binary(Used) andalso is_binary(maps:get(Module, Code, none));
+is_code(_Module, _Term) ->
     false.
 
 is_step({{crash, _Name, _N}, crash}) -> true;

@@ -82,6 +82,16 @@ refused_test() ->
     #{subject := {schedule, Search, [{Key, drop} | _]}} = Counterexample = commit(),
     Exploded = Counterexample#{subject := {schedule, Search, [{Key, explode}]}},
     Contains("fields", io_lib:format("~0p.", [Exploded])),
+    [
+        Contains("fields", io_lib:format("~0p.", [Wrong]))
+     || Wrong <- [
+            Counterexample#{code := #{lists => <<"0">>, used => <<"0">>}},
+            Counterexample#{code := #{three_phase_commit => 0, used => <<"0">>}},
+            Counterexample#{subject := {schedule, Search, [step | no_list]}},
+            Counterexample#{subject := {schedule, Search#{world => none}, []}},
+            Counterexample#{subject := {model, #{model => lists, steps => [], nodes => 3}}}
+        ]
+    ],
     Contains("bytes", binary:copy(<<"% padding\n">>, 100000)),
     {error, Text} = verify_counterexample:read("/nonexistent"),
     ?assertMatch([_ | _], string:find(unicode:characters_to_list(Text), "no such file")).
