@@ -203,7 +203,7 @@ check_values(#{model := Module, nodes := Nodes, tolerance := Tolerance, faults :
             [
                 {nodes, Nodes =< 64, "64 at most"},
                 {tolerance, Tolerance < Nodes, "less than `nodes`"},
-                {faults, is_list(Faults) andalso Faults -- Kinds =:= [],
+                {faults, are_some(Faults, Kinds),
                     io_lib:format("some of ~0tp", [Kinds])},
                 {seed, is_integer(map_get(seed, C)), "an integer"},
                 {options, is_map(map_get(options, C)), "a map"},
@@ -213,6 +213,10 @@ check_values(#{model := Module, nodes := Nodes, tolerance := Tolerance, faults :
         [] -> ok;
         [{Name, Wanted} | _] -> refused("`~ts` is ~0tp; give ~ts", [Name, map_get(Name, C), Wanted])
     end.
+
+%% An improper list is none.
+are_some([Fault | Faults], Kinds) -> lists:member(Fault, Kinds) andalso are_some(Faults, Kinds);
+are_some(End, _Kinds) -> End =:= [].
 
 refused(Format, Arguments) ->
     {error, lists:flatten(io_lib:format(Format, Arguments))}.

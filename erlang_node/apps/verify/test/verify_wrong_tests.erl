@@ -47,6 +47,12 @@ searches_test_() ->
             ]
         ].
 
+improper_faults_test() ->
+    ?assertEqual(
+        {error, "`faults` is [crash|delay]; give some of [partition,delay,corrupt,crash]"},
+        verify_campaign:check(#{model => verify_test_model, faults => [crash | delay]})
+    ).
+
 verdicts_of_models_test_() ->
     [
         ?_assertError(
