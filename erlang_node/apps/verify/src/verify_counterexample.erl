@@ -74,7 +74,8 @@ text(#{subject := {schedule, _, _}, violated := Violated} = Counterexample) ->
 campaign(#{subject := {model, Campaign}, violated := Violated}) ->
     Campaign#{violated => Violated}.
 
-%% @doc Writes it into a directory under its name. Returns the file.
+%% @doc Writes it into a directory under its name. Returns the file; an error also if it holds a
+%% function, pid, port or reference, which could not be read again.
 -spec write(file:filename(), t()) -> {ok, file:filename()} | {error, iodata()}.
 write(Directory, Counterexample) ->
     File =
@@ -92,7 +93,12 @@ write(Directory, Counterexample) ->
     ],
     % Renamed, so that another search that finds the same never reads a part of it.
     Partial = lists:concat([File, ".", os:getpid()]),
-    renamed(file:write_file(Partial, unicode:characters_to_binary(Text)), Partial, File).
+    Written =
+        case is_data(Counterexample) of
+            true -> file:write_file(Partial, unicode:characters_to_binary(Text));
+            false -> no_data
+        end,
+    renamed(Written, Partial, File).
 
 %% @doc Reads one. An error names the file and what is wrong with it.
 -spec read(file:filename()) -> {ok, t()} | {error, iodata()}.
@@ -127,8 +133,20 @@ renamed(ok, Partial, File) ->
         ok -> {ok, File};
         {error, Reason} -> {error, [File, ": ", file:format_error(Reason)]}
     end;
+renamed(no_data, _Partial, File) ->
+    {error, [File, ": not written: a function, pid, port or reference cannot be read again; use "
+        "other terms in options, commands and results"]};
 renamed({error, Reason}, _Partial, File) ->
     {error, [File, ": ", file:format_error(Reason)]}.
+
+is_data([Head | Tail]) ->
+    is_data(Head) andalso is_data(Tail);
+is_data(Term) when is_tuple(Term) ->
+    is_data(tuple_to_list(Term));
+is_data(Term) when is_map(Term) ->
+    is_data(maps:to_list(Term));
+is_data(Term) ->
+    not (is_function(Term) orelse is_pid(Term) orelse is_port(Term) orelse is_reference(Term)).
 
 %% A line for each field, so that it stays short and can be compared.
 field({Key, Value}) ->

@@ -41,6 +41,22 @@ identical_each_time_test_() ->
         ]
     end}.
 
+%% It would be lost.
+what_could_not_be_read_again_is_not_written_test() ->
+    in_directory(fun(Directory) ->
+        #{subject := {schedule, Search, Schedule}} = Counterexample = commit(),
+        [
+            begin
+                Opaque = Search#{options => #{unused => [#{a => {Term}} | end_of_list]}},
+                Wrong = Counterexample#{subject := {schedule, Opaque, Schedule}},
+                {error, Text} = verify_counterexample:write(Directory, Wrong),
+                ?assertNotEqual(nomatch, string:find(Text, "382f.counterexample: not written")),
+                ?assertEqual({ok, []}, file:list_dir(Directory))
+            end
+         || Term <- [self(), make_ref(), fun() -> ok end]
+        ]
+    end).
+
 %% The digest of one release of OTP is that of another: this one was found on OTP 25.
 equal_on_all_releases_test() ->
     ?assertMatch(#{digest := <<"382feffd7962f02aa43fe88539cb1c84">>}, commit()).
