@@ -180,9 +180,11 @@ handle_info({timeout, Ref, Name}, #store{timers = Timers} = Store) ->
         {Ref, Rest} -> {noreply, step({timer, Name}, Store#store{timers = Rest})};
         _ -> {noreply, Store}
     end;
-handle_info({partisan, {neighbour_up, Name}}, #store{neighbours = Names} = Store) ->
+handle_info({partisan, {neighbour_up, Name}}, #store{neighbours = Names} = Store) when
+    is_binary(Name)
+->
     {noreply, step({neighbour_up, Name}, Store#store{neighbours = lists:usort([Name | Names])})};
-handle_info({partisan, {neighbour_down, Name}}, Store) ->
+handle_info({partisan, {neighbour_down, Name}}, Store) when is_binary(Name) ->
     {noreply, neighbour_down(Name, Store)};
 handle_info({'DOWN', Ref, process, _, _}, #store{overlay = Ref, neighbours = Names} = Store) ->
     _ = erlang:send_after(?RESUBSCRIBE_MS, self(), subscribe_to_overlay),

@@ -10,7 +10,8 @@ calls_test_() ->
         {"a reader's exception is raised in the reader", fun readers_exceptions/0},
         {"what is no value is refused", fun no_values/0},
         {"values are merged", fun values/0},
-        {"each handover is answered", fun handovers/0}
+        {"each handover is answered", fun handovers/0},
+        {"messages of any form leave it as it is", fun messages/0}
     ]}.
 
 readers_exceptions() ->
@@ -57,6 +58,31 @@ handovers() ->
     ?assertEqual({ok, []}, ?S:handover(1000)),
     ok = ?S:update(lasp_gcounter:entry(<<"a">>, 4)),
     ?assertEqual({ok, []}, ?S:handover(1000)).
+
+%% Other nodes may send to it.
+messages() ->
+    [
+        ?S ! Message
+     || Message <- [
+            none,
+            {partisan, none},
+            {partisan, {neighbour_up, none}},
+            {partisan, {neighbour_down, none}},
+            {'DOWN', make_ref(), process, none, none},
+            {timeout, make_ref(), none},
+            {lasp_sync, none, none},
+            {lasp_sync, <<"b">>, none},
+            {lasp_sync, <<"b">>, {state, <<"run">>, none}}
+        ] ++ [
+            {lasp_sync, <<"b">>, {Kind, Scope, Payload}}
+         || Kind <- [state, delta, handover, handed_over, digest, question, tree, none],
+            Scope <- [<<"run">>, <<"other">>],
+            Payload <- [<<>>, <<1>>, binary:copy(<<255>>, 32)],
+            % An empty state is one: it would be answered, which takes the runtime.
+            {Kind, Payload} =/= {handover, <<>>}
+        ]
+    ],
+    ?assertEqual(3, counted()).
 
 %% Without the runtime, and so without neighbours.
 start() ->
