@@ -7,7 +7,7 @@
 -export([own/1]).
 -export([counterexample/2]).
 -export([changed/1]).
--export([replayed/3]).
+-export([replayed/4]).
 -export([diagram/2]).
 
 %% @doc The result of an exploration.
@@ -71,28 +71,32 @@ changed({What, Then, Now}) ->
         changed_what(What), Then, Now
     ]).
 
-%% @doc Replays, in steps if asked for.
--spec replayed(#{step := boolean(), _ => _}, verify_counterexample:t(), [verify_replay:result()]) ->
-    ok.
-replayed(#{step := Step}, #{violated := Violated, digest := Digest}, [First | _] = Results) ->
+%% @doc Replays: the first one, in steps if asked for, and how many are the same.
+-spec replayed(
+    #{step := boolean(), _ => _},
+    verify_counterexample:t(),
+    verify_replay:result(),
+    {Same :: non_neg_integer(), Times :: pos_integer()}
+) -> ok.
+replayed(#{step := Step}, #{violated := Violated, digest := Digest}, First, {Same, Times}) ->
     #{world := World, verdict := Verdict, unmet := Unmet} = First,
     _ = [stepped(Line) || Step, Line <- verify_steps:lines(verify_world:trace(World))],
     [
         io:format("~b decisions are about messages that this execution does not have~n", [Count])
      || Count <- [length(Unmet)], Count > 0
     ],
-    case {length([same || #{same := true} <- Results]), length(Results), Verdict} of
-        {Same, Same, _} ->
+    case {Same, Verdict} of
+        {Times, _} ->
             io:format("the same again, ~b of ~b times: ~ts~ndigest ~ts~n", [
-                Same, Same, Violated, Digest
+                Same, Times, Violated, Digest
             ]);
-        {_, _, ok} ->
+        {_, ok} ->
             io:format("not violated: the recorded violation was: ~ts~n", [Violated]);
-        {Same, Times, {violated, Violated}} ->
+        {_, {violated, Violated}} ->
             io:format("violated as recorded, by another execution in ~b of ~b replays: ~ts~n", [
                 Times - Same, Times, Violated
             ]);
-        {_, _, {violated, Other}} ->
+        {_, {violated, Other}} ->
             io:format("violated in another way: ~ts~nrecorded: ~ts~n", [Other, Violated])
     end.
 

@@ -72,6 +72,23 @@ status() ->
     ?assertMatch([_], Executions),
     ok = file:del_dir_r(Directory).
 
+%% The worlds of 5,000 replays need more than 32 MB.
+replays_need_no_memory_test_() ->
+    {timeout, 600, fun() ->
+        Directory = string:trim(os:cmd("mktemp -d")),
+        1 = verify_main:run(["explore", "two_phase_commit", "out=" ++ Directory, "--json"]),
+        [File] = filelib:wildcard(filename:join(Directory, "*.counterexample")),
+        Replay = fun() ->
+            exit({replayed, verify_main:run(["replay", File, "times=5000", "--json"])})
+        end,
+        Heap = #{size => 4 * 1024 * 1024, kill => true, error_logger => false},
+        {_, Monitor} = spawn_opt(Replay, [monitor, {max_heap_size, Heap}]),
+        receive
+            {'DOWN', Monitor, process, _, Reason} -> ?assertEqual({replayed, 0}, Reason)
+        end,
+        ok = file:del_dir_r(Directory)
+    end}.
+
 source_test() ->
     Sources = string:trim(os:cmd("mktemp -d")),
     File = filename:join(Sources, "verify_cleaned.erl"),
