@@ -10,17 +10,9 @@
 -spec compile(file:filename()) -> {ok, module()} | {error, iodata()}.
 compile(File) ->
     Directory = temporary(),
-    ok = filelib:ensure_dir(filename:join(Directory, "x")),
-    case compile:file(File, [debug_info, return, {outdir, Directory}]) of
-        {ok, Module, _Warnings} ->
-            % Byte code is read from the path later, for its debug information.
-            true = code:add_patha(Directory),
-            _ = code:purge(Module),
-            {module, Module} = code:load_file(Module),
-            {ok, Module};
-        {error, Errors, _Warnings} ->
-            Described = [described(Name, Error) || {Name, Found} <- Errors, Error <- Found],
-            {error, lists:join($\n, Described)}
+    case filelib:ensure_dir(filename:join(Directory, "x")) of
+        ok -> compile(File, Directory);
+        {error, Reason} -> {error, ["TMPDIR: ", Directory, ": ", file:format_error(Reason)]}
     end.
 
 %% @doc Adds a directory with byte code to the code path, or compiles a file.
@@ -39,6 +31,19 @@ clean() ->
     ok.
 
 %% Internals.
+
+compile(File, Directory) ->
+    case compile:file(File, [debug_info, return, {outdir, Directory}]) of
+        {ok, Module, _Warnings} ->
+            % Byte code is read from the path later, for its debug information.
+            true = code:add_patha(Directory),
+            _ = code:purge(Module),
+            {module, Module} = code:load_file(Module),
+            {ok, Module};
+        {error, Errors, _Warnings} ->
+            Described = [described(Name, Error) || {Name, Found} <- Errors, Error <- Found],
+            {error, lists:join($\n, Described)}
+    end.
 
 %% One for each emulator.
 temporary() ->

@@ -100,5 +100,18 @@ source_test() ->
     ?assertNot(filelib:is_dir(Directory)),
     ok = file:del_dir_r(Sources).
 
+no_temporary_directory_test() ->
+    Before = os:getenv("TMPDIR", ""),
+    true = os:putenv("TMPDIR", "/dev/null"),
+    try
+        {error, Text} = verify_source:compile("x.erl"),
+        ?assertMatch("TMPDIR: /dev/null/" ++ _, unicode:characters_to_list(Text))
+    after
+        case Before of
+            "" -> os:unsetenv("TMPDIR");
+            _ -> os:putenv("TMPDIR", Before)
+        end
+    end.
+
 list_test() ->
     ?assertEqual([0, 0], [verify_main:run(["list"]) || _ <- [once, again]]).
