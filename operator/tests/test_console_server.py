@@ -1,7 +1,8 @@
 """The page's port: who may see what, the leader behind any pod, and bounds."""
 
+import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -258,6 +259,25 @@ async def test_the_number_of_viewers_is_bounded(
     await until(lambda: not rig.hub._viewers)
     async with leader.get("/v1/stream", headers=ALICE) as again:
         assert again.status == 200
+
+
+async def test_a_viewer_that_reads_no_more_is_disconnected(
+    leader: TestClient[Any, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def endless(*_: object) -> AsyncGenerator[bytes]:
+        while True:
+            yield bytes(1_000_000)
+
+    monkeypatch.setattr(servers, "WRITE_TIMEOUT", 0.05)
+    monkeypatch.setattr(servers, "_local", endless)
+    _, writer = await asyncio.open_connection("127.0.0.1", leader.port)
+    token = ALICE["Authorization"]
+    writer.write(f"GET /v1/stream HTTP/1.1\r\nHost: x\r\nAuthorization: {token}\r\n\r\n".encode())
+    connections = leader.server.handler
+    async with asyncio.timeout(10):
+        await until(lambda: len(connections.connections) == 1)
+        await until(lambda: not connections.connections)
+    writer.close()
 
 
 async def test_the_history_begins_with_the_document_before_it(

@@ -171,24 +171,33 @@ class Console:
         metrics.console_viewers.set(self._served)
         response = web.StreamResponse(headers={"Content-Type": _TYPES[what]})
         try:
-            async with aclosing(source):
-                # An error before the first piece is an answer of its own.
-                piece = await anext(source, None)
-                await response.prepare(request)
-                asked_at = self._clock()
-                while piece is not None:
-                    async with asyncio.timeout(WRITE_TIMEOUT):
-                        await response.write(piece)
-                    metrics.console_bytes.inc(len(piece))
+            try:
+                async with aclosing(source):
+                    # An error before the first piece is an answer of its own.
                     piece = await anext(source, None)
-                    if self._clock() - asked_at >= LIFETIME:
-                        asked_at = self._clock()
-                        if not await permitted():
-                            break
-        except (TimeoutError, ConnectionResetError, KubeError, BusyError):
+                    await response.prepare(request)
+                    asked_at = self._clock()
+                    while piece is not None:
+                        async with asyncio.timeout(WRITE_TIMEOUT):
+                            await response.write(piece)
+                        metrics.console_bytes.inc(len(piece))
+                        piece = await anext(source, None)
+                        if self._clock() - asked_at >= LIFETIME:
+                            asked_at = self._clock()
+                            if not await permitted():
+                                break
+            except (KubeError, BusyError):
+                if not response.prepared:
+                    raise
+                # The API server does not confirm that the client still may read.
+            async with asyncio.timeout(WRITE_TIMEOUT):
+                await response.write_eof()
+        except (TimeoutError, ConnectionResetError):
             if not response.prepared:
                 raise
-            # The client reads no more, or the API server does not confirm that it still may.
+            # The client reads no more: what waits for it would stay in memory with the connection.
+            if request.transport is not None:
+                request.transport.abort()
         finally:
             self._served -= 1
             metrics.console_viewers.set(self._served)
