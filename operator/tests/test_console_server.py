@@ -153,6 +153,18 @@ async def test_an_unknown_viewer_is_refused_with_a_hint(
     assert "kubectl partisan web" in await response.text()
 
 
+@pytest.mark.parametrize("request_line", ["GET /v1/stream", f"POST {RELAY}"])
+async def test_bytes_that_are_no_text_are_no_token(
+    leader: TestClient[Any, Any], request_line: str
+) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", leader.port)
+    head = f"{request_line} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer "
+    writer.write(head.encode() + b"\xff\r\n\r\n")
+    answer = await reader.read()
+    writer.close()
+    assert answer.startswith(b"HTTP/1.1 401 ")
+
+
 async def test_a_viewer_follows_the_clusters_that_it_may_read(
     rig: Rig, leader: TestClient[Any, Any]
 ) -> None:

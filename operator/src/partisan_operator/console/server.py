@@ -242,7 +242,8 @@ def _local(hub: Hub, what: str, selection: Selection, last: str) -> AsyncGenerat
 
 def _token(request: web.Request) -> str:
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-    if scheme.lower() != "bearer" or not token.strip():
+    # A token is ASCII. Other bytes are no text, of which neither a hash nor a review is made.
+    if scheme.lower() != "bearer" or not token.strip() or not token.isascii():
         raise _unauthorized("no bearer token")
     return token.strip()
 
