@@ -18,7 +18,7 @@ from partisan_operator.console import server as servers
 from partisan_operator.console.assets import Assets
 from partisan_operator.console.authority import Authority, BusyError, Person
 from partisan_operator.console.hub import Hub
-from partisan_operator.console.peers import RELAY, Identity, Order, Peers
+from partisan_operator.console.peers import RELAY, Identity, NoLeaderError, Order, Peers
 from partisan_operator.console.server import Console
 from partisan_operator.console.viewer import Selection
 
@@ -347,6 +347,22 @@ async def test_a_standby_without_a_leader_says_so(rig: Rig, leader: TestClient[A
     assert "answered 421" in await answer()
     rig.standby.holder = ""
     assert "no operator holds the Lease" in await answer()
+
+
+async def test_a_leader_whose_refusal_ends_early_is_named(rig: Rig, tmp_path: Path) -> None:
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 503 no\r\nContent-Length: 9\r\n\r\n")
+        writer.close()
+
+    rig.name_leader()
+    server = await asyncio.start_server(refuse, "127.0.0.1")
+    port = server.sockets[0].getsockname()[1]
+    peers = Peers(rig.pods, Identity("system", "operator", tmp_path / "token"), port)
+    with pytest.raises(NoLeaderError, match="the leader op-1_x answered 503"):
+        await anext(peers.ask("op-1_x", Order.of("", "stream", Selection(None), "")))
+    await peers.close()
+    server.close()
 
 
 @pytest.mark.parametrize("headers", [{}, ALICE, {"Authorization": "Bearer other-peer"}])

@@ -14,6 +14,7 @@ which the API server does not accept: a leaked one allows reading the page for t
 """
 
 from collections.abc import AsyncGenerator
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -132,7 +133,10 @@ class Peers:
             raise NoLeaderError(f"the leader {holder} does not answer: {reason}") from error
         async with response:
             if response.status != 200:
-                answer = (await response.content.read(512)).decode(errors="replace").strip()
+                answer = ""
+                # An answer that ends early is one without a text.
+                with suppress(aiohttp.ClientError, TimeoutError):
+                    answer = (await response.content.read(512)).decode(errors="replace").strip()
                 raise NoLeaderError(f"the leader {holder} answered {response.status} {answer}")
             try:
                 async for piece in response.content.iter_any():
