@@ -145,6 +145,20 @@ def test_what_a_node_reports_does_not_steer_the_terminal(kubectl: FakeKubectl) -
     assert "\x1b[32mgreen\x1b[0m" in text
 
 
+@pytest.mark.parametrize("seconds", [float("inf"), float("nan"), -1.0])
+def test_figures_that_cannot_be_are_an_invalid_report(kubectl: FakeKubectl, seconds: float) -> None:
+    kubectl.reports["ads-2"]["uptime_seconds"] = seconds
+    _, text = run(kubectl, "describe", "node", "ads-2")
+    assert "The node does not answer: its report is not valid" in text
+    assert "machine-1" in text
+
+
+def test_a_figure_beyond_all_bounds_is_bounded(kubectl: FakeKubectl) -> None:
+    kubectl.reports["ads-2"]["memory_bytes"] = 10**400
+    _, text = run(kubectl, "describe", "node", "ads-2")
+    assert "GB of the Erlang VM" in text
+
+
 def test_a_node_that_does_not_answer_is_described_by_kubernetes(kubectl: FakeKubectl) -> None:
     del kubectl.reports["ads-2"]
     _, text = run(kubectl, "describe", "node", "ads-2")

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, TextIO
+from typing import Annotated, Any, TextIO
 
 import yaml
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from partisan_operator.children import naming, node_http
 from partisan_operator.cli.kubectl import Json, Kubectl, KubectlError, core
@@ -18,7 +18,7 @@ from partisan_operator.models import PartisanCluster, clock
 from partisan_operator.models.cluster import GROUP, PLURAL, VERSION
 from partisan_operator.models.names import SUBDOMAIN
 from partisan_operator.observe.observation import Seen
-from partisan_operator.observe.report import NodeReport, OverlayReport
+from partisan_operator.observe.report import Gauge, NodeReport, OverlayReport
 
 AT_ONCE = 16
 """Nodes that are asked at the same time: each needs a process of kubectl."""
@@ -67,8 +67,8 @@ class NodeDetails(NodeReport):
 
     version: str = ""
     otp: str = ""
-    uptime_seconds: float = 0.0
-    memory_bytes: int = 0
+    uptime_seconds: Annotated[float, Field(ge=0, lt=2**33)] = 0.0
+    memory_bytes: Gauge = 0
     overlay: Overlay = Overlay()
 
 
