@@ -88,6 +88,15 @@ def test_in_a_pod_without_a_kubeconfig_the_namespace_is_the_pod_s(
         Kubectl(context="absent").namespace()
 
 
+@pytest.mark.parametrize("answer", ["", "[]", "null", "{", "[" * 100_000])
+def test_an_answer_that_is_no_object_is_an_error(
+    monkeypatch: pytest.MonkeyPatch, answer: str
+) -> None:
+    monkeypatch.setattr(Kubectl, "run", lambda *_, **__: answer)
+    with pytest.raises(KubectlError, match="/status did not answer with a JSON object"):
+        Kubectl().get("status")
+
+
 @pytest.mark.parametrize("words", [["status"], ["pause"], ["describe", "node"], ["logs"]])
 @pytest.mark.parametrize("name", ["", "a/b", "../pods", "a?b", "A", "\udcff"])
 def test_what_is_no_name_is_refused_before_anything_is_asked(words: list[str], name: str) -> None:

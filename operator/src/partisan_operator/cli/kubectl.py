@@ -177,7 +177,7 @@ class Kubectl:
         answer = self.text(path, **query)
         try:
             value = json.loads(answer)
-        except ValueError:
+        except (ValueError, RecursionError):  # the latter of a node's lists within lists
             value = None
         if not isinstance(value, dict):
             raise KubectlError("", f"/{path} did not answer with a JSON object")
