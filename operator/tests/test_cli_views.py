@@ -77,6 +77,14 @@ def test_a_report_is_a_page_and_a_picture(kubectl: FakeKubectl, tmp_path: Path) 
     assert (tmp_path / "new" / "ads" / "overlay.svg").exists()
 
 
+def test_an_event_about_nothing_is_left_out(kubectl: FakeKubectl, tmp_path: Path) -> None:
+    events = kubectl.answers["/api/v1/namespaces/staging/events"]["items"]
+    events += [{"message": "a"}, {"involvedObject": {}}, {"involvedObject": {"kind": "Pod"}}]
+    run(kubectl, "report", "ads", "-d", str(tmp_path))
+    page = (tmp_path / "report.md").read_text()
+    assert page.partition("## Events")[2].count("\n- ") == 1
+
+
 def test_logs_are_merged_by_time(kubectl: FakeKubectl) -> None:
     kubectl.log = (
         "[pod/ads-0/node] 2026-01-01T00:00:01.12Z second\n"

@@ -271,7 +271,7 @@ def yaml_text(*items: Json) -> str:
 def events_of(context: Context, cluster: str) -> list[Json]:
     """Return the events of a cluster and its children, oldest first. Raises `KubectlError`."""
     events = context.api.items(core(context.namespace, "events"))
-    own = [event for event in events if _concerns(event["involvedObject"]["name"], cluster)]
+    own = [event for event in events if _concerns(_about(event).get("name", ""), cluster)]
     return sorted(own, key=event_time)
 
 
@@ -283,12 +283,18 @@ def event_time(event: Mapping[str, Any]) -> str:
 
 def event_line(event: Mapping[str, Any]) -> str:
     """Return an event on one line."""
-    about = event["involvedObject"]
+    about = _about(event)
     message = " ".join((event.get("message") or "").split())
     return (
-        f"{event_time(event)} {event.get('type', '')} {about['kind']}/{about['name']}"
+        f"{event_time(event)} {event.get('type', '')} {about.get('kind')}/{about.get('name')}"
         f" {event.get('reason', '')}: {message}"
     )
+
+
+def _about(event: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the object of an event; the API server takes events without one, or its name."""
+    found: Mapping[str, Any] = event.get("involvedObject") or {}
+    return found
 
 
 def _concerns(name: str, cluster: str) -> bool:
