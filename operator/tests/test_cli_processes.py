@@ -78,6 +78,14 @@ def test_an_error_of_the_node_is_that_of_the_command(kubectl: FakeKubectl) -> No
         run(kubectl, "processes", "ads-2")
 
 
+def test_terms_of_erlang_are_no_answer(kubectl: FakeKubectl) -> None:
+    kubectl.console = [GREETING, f'{{"init terminating in do_boot",{{badarg,[]}}}}\n{ANSWER}']
+    assert run(kubectl, "processes", "ads-2")[0] == 0
+    kubectl.console = ['{"init terminating in do_boot",{badarg,[]}}']
+    with pytest.raises(KubectlError):
+        run(kubectl, "processes", "ads-2")
+
+
 def test_an_image_without_the_commands_is_named(kubectl: FakeKubectl) -> None:
     kubectl.console = [
         "Eshell V13.1.5  (abort with ^G)\n"

@@ -44,15 +44,25 @@ class Session:
 
     def _exchange(self, line: str) -> Json:
         self._pipe.send(line)
-        while not (answer := self._pipe.receive()).startswith("{"):
+        while (found := _object(answer := self._pipe.receive())) is None:
             # The shell's greeting and prompts, or its error.
             if _UNKNOWN in answer:
                 raise CommandError(
                     f"the image of {self._node} is older than this plugin and has no such command:"
                     " use the node image of the plugin's release, or one built on it"
                 )
-        found: Json = json.loads(answer)
         return found
+
+
+def _object(line: str) -> Json | None:
+    """Return the JSON object on a line; None for another line, such as one of Erlang's terms."""
+    if not line.startswith("{"):
+        return None
+    try:
+        found: Json = json.loads(line)
+    except ValueError:
+        return None
+    return found
 
 
 @contextmanager
