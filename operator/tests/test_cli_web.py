@@ -272,9 +272,13 @@ def test_the_token_is_that_of_the_kubeconfig(tmp_path: Path) -> None:
     [
         ({"client-certificate-data": "x"}, "--service-account"),
         ({"tokenFile": "/none/such"}, "token file"),
+        ({"tokenFile": sys.executable}, "token file"),
         ({"exec": {"command": "/none/such"}}, "gave no token"),
         ({"exec": {"command": "true"}}, "gave no token"),
         ({"exec": {"command": "false"}}, "gave no token"),
+        ({"exec": {"command": "echo", "args": ["null"]}}, "gave no token"),
+        ({"exec": {"command": "echo", "args": ["[]"]}}, "gave no token"),
+        ({"exec": {"command": "echo", "args": ['{"status": null}']}}, "gave no token"),
     ],
 )
 def test_a_user_without_a_token_learns_what_to_do(user: Json, message: str) -> None:

@@ -42,7 +42,7 @@ def _from_file(user: Mapping[str, Any]) -> str:
     path = user.get("tokenFile")
     try:
         return Path(path).read_text() if path else ""
-    except OSError as error:
+    except (OSError, ValueError) as error:  # the latter of a file that is no text
         raise CommandError(f"the token file of your kubeconfig: {error}") from None
 
 
@@ -60,7 +60,14 @@ def _from_plugin(user: Mapping[str, Any]) -> str:
         # Its questions and errors go to the terminal.
         done = subprocess.run(argv, env=environment, stdout=subprocess.PIPE, check=True)
         token = json.loads(done.stdout)["status"].get("token")
-    except (OSError, subprocess.CalledProcessError, ValueError, KeyError, AttributeError):
+    except (
+        OSError,
+        subprocess.CalledProcessError,
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+    ):
         raise CommandError(
             f"the plugin {argv[0]} of your kubeconfig gave no token: run a kubectl command first"
         ) from None
