@@ -86,6 +86,7 @@ def test_a_join_takes_the_larger_count_of_each_key(replicas: list[dict[str, int]
         (b"partisan-backup 1\ncluster ads\n", "is truncated"),
         (WRITTEN, "is truncated"),
         (b"partisan-backup 2\n", "has the format 2, of a later release: upgrade"),
+        (b"partisan-backup " + b"9" * 5000 + b"\n", "has the format 9{20}, of a later release"),
         (sealed(WRITTEN + b"b 2\n", of=WRITTEN), "is corrupt"),
         (sealed(WRITTEN + b"b\xc8 2\n"), "no text"),
         (sealed(WRITTEN + b"b\x0b 2\n"), "no entry follows a"),

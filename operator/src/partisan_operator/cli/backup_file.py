@@ -82,8 +82,9 @@ def parse(data: bytes) -> Backup:
     found = _FORMAT.match(data)
     if found is None:
         raise BackupError("is not a backup: it does not begin with partisan-backup and a number")
-    if int(found[1]) != _VERSION:
-        raise BackupError(f"has the format {int(found[1])}, of a later release: upgrade the plugin")
+    # As text: Python refuses to convert thousands of digits.
+    if (version := found[1].decode()) != str(_VERSION):
+        raise BackupError(f"has the format {version:.20}, of a later release: upgrade the plugin")
     content, trailer = data[:-_TRAILER_BYTES], _TRAILER.fullmatch(data[-_TRAILER_BYTES:])
     if trailer is None:
         raise BackupError("is truncated: its last line is no checksum")
