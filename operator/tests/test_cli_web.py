@@ -3,6 +3,7 @@
 import http.client
 import json
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -138,6 +139,32 @@ def test_the_key_opens_once_and_nothing_else_does(page: LocalPage, operator: Ope
     # A foreign name that leads to this host.
     assert get(page, "/", Cookie=cookie, Host="evil.example").status == 403
     assert operator.requests == []
+
+
+@pytest.mark.parametrize("path", [b"http://[", b"/\xe9"])
+def test_a_path_that_is_none_is_refused(
+    page: LocalPage, capsys: pytest.CaptureFixture[str], path: bytes
+) -> None:
+    host = f"Host: 127.0.0.1:{page.server_port}\r\nCookie: {enter(page)}\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", page.server_port)) as connection:
+        connection.sendall(b"GET " + path + b" HTTP/1.1\r\n" + host.encode())
+        assert connection.recv(12) == b"HTTP/1.0 400"
+    assert capsys.readouterr().err == ""
+
+
+def test_a_browser_that_goes_away_leaves_the_terminal_alone(
+    page: LocalPage, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for error, shown in (
+        (ConnectionResetError(), False),
+        (BrokenPipeError(), False),
+        (KeyError(), True),
+    ):
+        try:
+            raise error
+        except Exception:
+            page.handle_error(None, ("127.0.0.1", 1))
+        assert (capsys.readouterr().err != "") == shown
 
 
 def test_the_first_request_leads_to_no_other_host(page: LocalPage) -> None:
