@@ -44,6 +44,7 @@ def test_an_error_of_the_api_server_is_reported_in_full(kubectl: FakeKubectl) ->
         (["XBot", "activemax=3"], r"XBot has no 'activemax' \(did you mean activeMax\?\)"),
         (["XBot", "activeMax"], "'activeMax' is not a parameter: write key=value"),
         (["XBot", "activeMax=1"], "XBot: activeMax: Input should be greater than or equal to 2"),
+        (["XBot", "activeMax=7", "activeMax=8"], "XBot: activeMax is given twice"),
         (["XBot", "activeMax=many"], "XBot: activeMax: Input should be a valid integer"),
     ],
 )

@@ -88,6 +88,8 @@ def overlay_patch(kind: OverlayKind, assignments: Sequence[str]) -> Json:
         if key not in known:
             hint = _hint(key, known)
             raise CommandError(f"{kind} has no {key!r}{hint}: choose one of {', '.join(known)}")
+        if key in values:
+            raise CommandError(f"{kind}: {key} is given twice: leave one of them out")
         values[key] = _value(text)
     try:
         # Only the given values: the API server adds the defaults.
