@@ -124,6 +124,7 @@ def test_logs_of_a_cluster_that_does_not_start_lead_to_its_status(kubectl: FakeK
     with pytest.raises(CommandError, match="see kubectl partisan -n staging status ads"):
         run(kubectl, "logs", "ads")
     assert run(kubectl, "logs", "ads", "--since", "1s") == (0, "")
+    assert run(kubectl, "logs", "ads", "--tail", "0") == (0, "")
 
 
 def test_logs_of_an_unknown_node_list_the_known_ones(kubectl: FakeKubectl) -> None:

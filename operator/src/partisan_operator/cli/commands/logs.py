@@ -53,7 +53,7 @@ def run(context: Context, arguments: Namespace) -> int:
         found = context.api.run([*words, "--ignore-errors"])
         # Not splitlines: a form feed or a separator of Unicode is part of its line.
         lines = iter(sorted(read(found.split("\n")), key=lambda line: line.order))
-        if not found and not arguments.since:
+        if not found and not arguments.since and arguments.tail:
             own = f"kubectl partisan -n {context.namespace}"
             raise CommandError(f"no node has logged anything yet: see {own} status {cluster.name}")
     for line in lines:
