@@ -94,9 +94,12 @@ def simulated(nodes: int, *, counting: float = 120.0, warm: bool = True) -> dict
         ("State", "Gossip", "spec.workload.synchronization: Input should be 'State'"),
         ("name: ads", "name: Ads", "metadata.name: 'Ads' must"),
         ("name: ads", "namespace: here", "metadata.name: give the cluster a name"),
+        ("name: ads", "name: ads, namespace: [a]", "metadata.namespace: ['a'] must have at most"),
+        ("name: ads", "name: ads, namespace: A", "metadata.namespace: 'A' must have at most 63"),
         ("v1alpha1", "v9", "apiVersion: 'partisan.dev/v9' is not partisan.dev/v1alpha1 or"),
         ("PartisanCluster", "Pod", "there are 0 objects of kind PartisanCluster"),
         ("replicas: 8", "replicas: [", "not YAML"),
+        ("replicas: 8", "replicas: " + "[" * 1000, "not YAML"),
         ("replicas: 8", "replicas: 2026-99-99", "not YAML: month must be in 1..12"),
     ],
 )

@@ -17,6 +17,8 @@ from partisan_operator.models.cluster import API_VERSIONS, KIND
 from partisan_operator.models.crd import MAX_NAME, schema_of
 from partisan_operator.models.quantities import duration_rule, milliseconds
 
+_NAMESPACE = r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
+
 
 class ManifestError(ValueError):
     """The file has no valid cluster; the text names each field."""
@@ -29,7 +31,8 @@ def load(text: str, *, namespace: str = "default") -> PartisanCluster:
     """
     try:
         documents = [each for each in yaml.safe_load_all(text) if isinstance(each, dict)]
-    except (yaml.YAMLError, ValueError) as error:  # the latter of a date such as 2026-99-99
+    # ValueError of a date such as 2026-99-99, RecursionError of lists within lists.
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise ManifestError(f"not YAML: {' '.join(str(error).split())}") from None
     clusters = [each for each in documents if each.get("kind") == KIND]
     if len(clusters) != 1:
@@ -71,6 +74,12 @@ def _problems_of_names(manifest: dict[str, Any], metadata: Any) -> Iterator[str]
         yield (
             f"metadata.name: {name!r} must have at most {MAX_NAME} characters, start with a letter"
             " and hold only lower-case letters, digits and dashes"
+        )
+    namespace = metadata.get("namespace") if isinstance(metadata, dict) else None
+    if namespace and not (isinstance(namespace, str) and re.fullmatch(_NAMESPACE, namespace)):
+        yield (
+            f"metadata.namespace: {namespace!r} must have at most 63 characters, and hold only"
+            " lower-case letters, digits and dashes"
         )
 
 
