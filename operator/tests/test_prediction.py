@@ -88,6 +88,14 @@ def simulated(nodes: int, *, counting: float = 120.0, warm: bool = True) -> dict
     ("before", "after", "problem"),
     [
         ("replicas: 8", "replicas: 0", "spec.replicas: Input should be greater than or equal to 1"),
+        (
+            "replicas: 8",
+            'replicas: "8"',
+            "spec.replicas: '8' is of another type than integer: write 8",
+        ),
+        ("replicas: 8", "replicas: true", "spec.replicas: True is of another type than integer"),
+        ("replicas: 8", "paused: 1", "spec.paused: 1 is of another type than boolean: write true"),
+        ("replicas: 8", "replicas: many", "spec.replicas: Input should be a valid integer"),
         ("replicas: 8", "replica: 8", "spec.replica: there is no such field: did you mean rep"),
         ("10s", "soon", "spec.workload.adCounter.incrementInterval: 'soon' is no duration"),
         ("10s", "30h", "incrementInterval: '30h' must be a duration between 10ms and 24h"),

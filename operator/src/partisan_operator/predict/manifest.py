@@ -5,17 +5,22 @@ across fields (CEL): `kubectl apply --dry-run=server`.
 """
 
 import difflib
+import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import yaml
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from partisan_operator.models import PartisanCluster, PartisanClusterSpec
 from partisan_operator.models.cluster import API_VERSIONS, KIND
 from partisan_operator.models.crd import MAX_NAME, schema_of
 from partisan_operator.models.quantities import duration_rule, milliseconds
+
+_PLAIN: dict[str, type[int | bool]] = {"integer": int, "boolean": bool}
+"""Types of a schema that the models accept other values for, such as "8" for 8."""
 
 _NAMESPACE = r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
 
@@ -93,8 +98,8 @@ def _problems_of_spec(spec: Any) -> Iterator[str]:
 
 
 def _problems_of_fields(path: str, value: Any, schema: dict[str, Any]) -> Iterator[str]:
-    """Yield unknown fields and invalid durations."""
-    known = schema.get("properties")
+    """Yield unknown fields, values of other types, and invalid durations."""
+    known, plain = schema.get("properties"), _PLAIN.get(schema.get("type", ""))
     if isinstance(value, dict) and known is not None:
         for name, member in value.items():
             if name in known:
@@ -108,6 +113,11 @@ def _problems_of_fields(path: str, value: Any, schema: dict[str, Any]) -> Iterat
     elif isinstance(value, list) and "items" in schema:
         for index, member in enumerate(value):
             yield from _problems_of_fields(f"{path}[{index}]", member, schema["items"])
+    elif plain is not None and isinstance(value, str | int) and type(value) is not plain:
+        # The models convert it, if they can; the API server does not.
+        with suppress(ValidationError):
+            meant = json.dumps(TypeAdapter(plain).validate_python(value))
+            yield f"{path}: {value!r} is of another type than {schema['type']}: write {meant}"
     elif isinstance(value, str) and (rule := duration_rule(schema)) is not None:
         least, most, message = rule
         try:
