@@ -330,6 +330,8 @@ def test_the_plan_as_a_page_with_a_picture(file: str, tmp_path: Path) -> None:
         (("--timeout", "1e300"), "--timeout: must be above 0 and at most"),
         (("--simulator", "a 'b"), '"a \'b" is no command'),
         (("--simulator", "true"), "true did not answer with JSON"),
+        (("--simulator", "sh -c 'echo {}'"), "sh did not answer with a simulation"),
+        (("--simulator", "sh -c 'echo 1'"), "sh did not answer with a simulation"),
         (("--simulator", "/nowhere/at-all"), "/nowhere/at-all cannot be run"),
     ],
 )

@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import IO, Any, cast
+from typing import IO, Any
 
 PROGRAM = "partisan_plan"
 IN_IMAGE = f"/opt/partisan/bin/{PROGRAM}"
@@ -84,9 +84,12 @@ class Simulator:
             last = written[-1] if written else f"exit status {process.returncode}"
             raise SimulatorError(last.removeprefix(f"{PROGRAM}: "))
         try:
-            return cast(dict[str, Any], json.loads(output))
+            answer = json.loads(output)
         except ValueError:
             raise SimulatorError(f"{argv[0]} did not answer with JSON: {HELP}") from None
+        if not isinstance(answer, dict) or "moments" not in answer:
+            raise SimulatorError(f"{argv[0]} did not answer with a simulation: {HELP}")
+        return answer
 
 
 HELP = (
