@@ -62,6 +62,7 @@ def test_all_variables() -> None:
         ("CONSOLE_PORT", "http"),
         ("METRICS_PORT", "65536"),
         ("CONSOLE_PORT", "70000"),
+        ("CONSOLE_PORT", "9090"),
         ("SCRAPE_CONCURRENCY", "0"),
         ("NODES_MONITORED", "yes"),
         ("MAX_ROLLING_CLUSTERS", "all"),

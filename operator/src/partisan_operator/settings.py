@@ -106,7 +106,7 @@ class Settings:
         """Read the settings. Raises `SettingsError`."""
         read = _Reader(environment)
         default = cls()
-        return cls(
+        settings = cls(
             node_image=read.text("NODE_IMAGE") or default.node_image,
             namespaces=read.names("WATCH_NAMESPACES", ()),
             max_rolling_clusters=read.count(
@@ -131,6 +131,12 @@ class Settings:
             log_level=read.choice("LOG_LEVEL", "info", "debug", "warning", "error"),
             log_format="json" if read.choice("LOG_FORMAT", "text", "json") == "json" else "text",
         )
+        if settings.console_port and settings.console_port == settings.metrics_port:
+            raise SettingsError(
+                f"{PREFIX}CONSOLE_PORT: {settings.console_port} is {PREFIX}METRICS_PORT too: choose"
+                " another one"
+            )
+        return settings
 
 
 @dataclass(frozen=True)
