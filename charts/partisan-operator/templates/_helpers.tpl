@@ -17,6 +17,11 @@
 {{- end }}
 {{- end }}
 
+{{/* The name of the Service of the metrics; a Service's has 63 characters at most. */}}
+{{- define "partisan-operator.metricsService" -}}
+{{ include "partisan-operator.fullname" . | trunc 55 | trimSuffix "-" }}-metrics
+{{- end }}
+
 {{- define "partisan-operator.serviceAccountName" -}}
 {{- if .Values.serviceAccount.create }}
 {{- default (include "partisan-operator.fullname" .) .Values.serviceAccount.name }}
