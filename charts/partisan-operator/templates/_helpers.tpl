@@ -19,7 +19,11 @@
 
 {{/* The name of the Service of the metrics; a Service's has 63 characters at most. */}}
 {{- define "partisan-operator.metricsService" -}}
-{{ include "partisan-operator.fullname" . | trunc 55 | trimSuffix "-" }}-metrics
+{{- $name := include "partisan-operator.fullname" . }}
+{{- if not (regexMatch "^[a-z][-a-z0-9]*$" $name) }}
+{{- fail (printf "%s: Kubernetes refuses this name of a Service: set fullnameOverride to lower-case letters, digits and dashes, the first of which is a letter" $name) }}
+{{- end }}
+{{- $name | trunc 55 | trimSuffix "-" }}-metrics
 {{- end }}
 
 {{- define "partisan-operator.serviceAccountName" -}}
