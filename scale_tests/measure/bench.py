@@ -136,7 +136,7 @@ class Bench:
         )
         root.add_argument(
             "--out",
-            type=Path,
+            type=_directory,
             default=document.RESULTS / self.kept_as,
             metavar="DIRECTORY",
             help="where the page, its pictures and the document go",
@@ -281,6 +281,14 @@ class Session:
         held = checks.show(self.console, self.bench.report.checks(cells))
         self.console.print(f"Written: {relative(self.directory)}")
         return 0 if held else 1
+
+
+def _directory(text: str) -> Path:
+    """The directory of a page. Raises ArgumentTypeError."""
+    # An empty variable of a script would be the present directory, whose README.md is replaced.
+    if not text or (Path(text).exists() and not Path(text).is_dir()):
+        raise argparse.ArgumentTypeError(f"{text!r} is no directory")
+    return Path(text)
 
 
 def option(*names: str, **settings: Any) -> Option:

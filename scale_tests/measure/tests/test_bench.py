@@ -96,6 +96,18 @@ def test_a_missed_check_is_the_status(tmp_path: Path) -> None:
     assert "MISSED" in (out / "README.md").read_text()
 
 
+def test_what_is_no_directory_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "README.md").write_text("another page")
+    for out in ("", "README.md"):
+        with pytest.raises(SystemExit):
+            BENCH.main(["--out", out])
+        assert f"{out!r} is no directory" in capsys.readouterr().err
+    assert (tmp_path / "README.md").read_text() == "another page"
+
+
 def test_cells_with_a_document_of_their_own_are_on_the_page(
     results: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
