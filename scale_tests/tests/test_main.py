@@ -1,5 +1,7 @@
 """The one command line of all benchmarks."""
 
+from importlib import import_module
+
 import pytest
 
 from scale_tests import __main__ as command
@@ -17,6 +19,23 @@ def test_each_benchmark_says_how_it_is_used(name: str, capsys: pytest.CaptureFix
         command.main([name, "--help"])
     assert end.value.code == 0
     assert f"usage: python -m scale_tests {name}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        ("dashboards --of ads", "argument --of: 'ads' is not NAMESPACE/CLUSTER"),
+        ("dashboards --of /ads", "argument --of: '/ads' is not NAMESPACE/CLUSTER"),
+    ],
+)
+def test_a_wrong_value_is_named_before_anything_is_done(
+    words: str, error: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name, *options = words.split()
+    with pytest.raises(SystemExit) as end:
+        import_module(f"{command.package(name)}.cli").BENCH.parser().parse_args(options)
+    assert end.value.code == 2
+    assert error in capsys.readouterr().err
 
 
 def test_an_unknown_benchmark_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

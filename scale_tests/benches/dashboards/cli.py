@@ -8,6 +8,7 @@ build/results/staging, their main panels into DIRECTORY, and writes build/result
 """
 
 import time
+from argparse import ArgumentTypeError
 from collections.abc import Callable
 from pathlib import Path
 
@@ -39,7 +40,7 @@ RECENT_SECONDS = 600.0
 
 def _run(session: Session) -> int:
     if session.options.of:
-        return _draw_one(session, *session.options.of.split("/", 1))
+        return _draw_one(session, *session.options.of)
     environment = operator.ready_cluster()
     cluster = Cluster(environment.kubeconfig)
     stage = Stage(
@@ -59,6 +60,14 @@ def _run(session: Session) -> int:
     )
     stage.remove()
     return status
+
+
+def _cluster(text: str) -> tuple[str, str]:
+    """A cluster's namespace and name. Raises ArgumentTypeError."""
+    namespace, _, name = text.partition("/")
+    if not namespace or not name:
+        raise ArgumentTypeError(f"{text!r} is not NAMESPACE/CLUSTER")
+    return namespace, name
 
 
 def _draw_one(session: Session, namespace: str, name: str) -> int:
@@ -97,7 +106,7 @@ BENCH = Bench(
     measure=_run,
     options=(
         option("directory", type=Path, nargs="?"),
-        option("--of", metavar="NAMESPACE/CLUSTER", help="draw this cluster alone"),
+        option("--of", type=_cluster, metavar="NAMESPACE/CLUSTER", help="draw this cluster alone"),
     ),
     expected=(ConnectionError,),
     interrupted=f". Its clusters are in the namespaces {NAMESPACE} and {CHAIN_NAMESPACE}.",
