@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -301,12 +302,18 @@ def listed(text: str) -> list[str]:
     return text.split(",")
 
 
+def some_of(known: Collection[str]) -> Callable[[str], list[str]]:
+    """The type of an option that takes several of these, with commas between them."""
+    return lambda text: [_one_of(known, name) for name in listed(text)]
+
+
 def names_of(metavar: str, known: Collection[str]) -> Option:
     """The positional option `names`: which parts are measured; none for all."""
-
-    def one(text: str) -> str:
-        if text not in known:
-            raise argparse.ArgumentTypeError(f"no {text}; there are {', '.join(known)}")
-        return text
-
+    one = partial(_one_of, known)
     return option("names", nargs="*", metavar=metavar, type=one, help=", ".join(known))
+
+
+def _one_of(known: Collection[str], text: str) -> str:
+    if text not in known:
+        raise argparse.ArgumentTypeError(f"no {text}; there are {', '.join(known)}")
+    return text

@@ -26,6 +26,9 @@ def test_each_benchmark_says_how_it_is_used(name: str, capsys: pytest.CaptureFix
     [
         ("dashboards --of ads", "argument --of: 'ads' is not NAMESPACE/CLUSTER"),
         ("dashboards --of /ads", "argument --of: '/ads' is not NAMESPACE/CLUSTER"),
+        ("ring --services echo,kv", "argument --services: no kv; there are ack, history, echo"),
+        ("deletion --sizes 64,100", "argument --sizes: no 100; there are 64, 256, 1024"),
+        ("deletion --overlays Mesh", "argument --overlays: no Mesh; there are FullMesh, "),
     ],
 )
 def test_a_wrong_value_is_named_before_anything_is_done(

@@ -8,15 +8,21 @@ kept in DIRECTORY/cells and not measured again; remove the file to do so.
 from scale_tests.benches.deletion import measure, plan, report
 from scale_tests.benches.deletion.measure import NAMESPACE
 from scale_tests.benches.deletion.plan import Point
-from scale_tests.cluster import operator
+from scale_tests.cluster import crd, operator
+from scale_tests.cluster.environment import ConfigurationError
 from scale_tests.cluster.kube import Cluster
 from scale_tests.cluster.removal import remove_namespace
 from scale_tests.measure import versions
-from scale_tests.measure.bench import Bench, Cell, Session, listed, option
+from scale_tests.measure.bench import Bench, Cell, Session, option, some_of
+
+
+def _sizes(text: str) -> list[int]:
+    return [int(size) for size in some_of([*map(str, plan.SIZES)])(text)]
+
 
 OPTIONS = (
-    option("--sizes", type=lambda text: [int(n) for n in listed(text)], default=()),
-    option("--overlays", type=listed, default=()),
+    option("--sizes", type=_sizes, default=()),
+    option("--overlays", type=some_of(crd.overlays()), default=()),
     option(
         "--report", action="store_true", help="measure nothing: document and page of what is done"
     ),
@@ -32,6 +38,11 @@ def _measure(session: Session) -> int:
     points = plan.points(quick=session.quick, sizes=wanted.sizes, overlays=wanted.overlays)
     if wanted.report:
         points = [point for point in points if session.kept(point.slug)]
+    if not points:
+        raise ConfigurationError(
+            "there is no such cell: choose other --sizes and --overlays, and leave out QUICK=1; for"
+            " --report, one that is done"
+        )
     cluster = Cluster(
         operator.ready_cluster(installed=wanted.installed or wanted.report).kubeconfig
     )

@@ -22,7 +22,7 @@ from scale_tests.benches.ring import plan as plans
 from scale_tests.benches.ring.plan import Cell
 from scale_tests.host.wire import WireError, wire
 from scale_tests.measure import drawing, systems, versions
-from scale_tests.measure.bench import Bench, Session, listed, option
+from scale_tests.measure.bench import Bench, Session, option, some_of
 from scale_tests.measure.judge import linearizable
 
 KEPT = (
@@ -78,7 +78,7 @@ BENCH = Bench(
     options=(
         option("--plan", action="store_true", help="print how long it takes"),
         option("--report", action="store_true", help="the page of what is done"),
-        option("--services", type=listed, default=(), help=f"of {', '.join(SERVICES)}"),
+        option("--services", type=some_of(SERVICES), default=(), help=f"of {', '.join(SERVICES)}"),
     ),
     expected=(WireError,),
     interrupted=": the same command continues with the cells that are not done.",

@@ -7,7 +7,7 @@ import pytest
 
 from scale_tests.benches.deletion import plan, report
 from scale_tests.benches.deletion.cli import BENCH
-from scale_tests.cluster import crd
+from scale_tests.cluster import crd, operator
 from scale_tests.measure.document import RESULTS, document
 from scale_tests.measure.page import markdown
 
@@ -25,6 +25,15 @@ def cell(**changes: Any) -> dict[str, Any]:
         "slowest_answer_s": 0.1,
         "left": 0,
     } | changes
+
+
+def test_a_selection_of_no_cell_is_an_error(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("QUICK", "1")
+    monkeypatch.setattr(operator, "ready_cluster", lambda **_: pytest.fail("goes on"))
+    assert BENCH.main(["--sizes", "256"]) == 1
+    assert "there is no such cell: choose other --sizes" in capsys.readouterr().err
 
 
 def verdicts(*cells: dict[str, Any]) -> list[bool | None]:
