@@ -11,11 +11,14 @@ quarter of a CPU (root is needed).
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict
+from math import inf
 from typing import Any
 
 from scale_tests.benches.client_server import pictures, report
 from scale_tests.benches.client_server.experiment import INCREMENTS, Run, measure
+from scale_tests.cluster.environment import ConfigurationError
 from scale_tests.cluster.fleet import build_release
 from scale_tests.measure import versions
 from scale_tests.measure.bench import Bench, Cell, Session, option
@@ -30,11 +33,22 @@ SETTINGS = {
 """Variables of the environment, and what they are without it: in a full run, in a quick one."""
 
 
+def _setting(name: str, default: float) -> float:
+    """The value of a variable, of the type of its default. Raises ConfigurationError."""
+    text = os.environ.get(name)
+    if text is None:
+        return default
+    with suppress(ValueError):
+        if 0 < (value := type(default)(text)) < inf:
+            return value
+    whole = "whole " if isinstance(default, int) else ""
+    raise ConfigurationError(f"{name} is {text!r}: set it to a {whole}number above 0, or leave it")
+
+
 def plan(*, quick: bool) -> list[Run]:
-    """One server and four with bounds, and one without."""
+    """One server and four with bounds, and one without. Raises ConfigurationError."""
     chosen: dict[str, Any] = {
-        name.lower(): type(values[quick])(os.environ.get(name, values[quick]))
-        for name, values in SETTINGS.items()
+        name.lower(): _setting(name, values[quick]) for name, values in SETTINGS.items()
     }
     kinds = ((1, True), (4, True), (1, False))
     return [Run(servers=servers, bounded=bounded, **chosen) for servers, bounded in kinds]
@@ -43,8 +57,8 @@ def plan(*, quick: bool) -> list[Run]:
 def _run(session: Session) -> int:
     if session.options.command == "report":
         return session.again()
-    release = build_release()
     runs = plan(quick=session.quick)
+    release = build_release()
     cells: list[Cell] = []
     for run in runs:
         cells.append(measure(run, release, session.say))

@@ -12,6 +12,7 @@ import pytest
 from scale_tests.benches.client_server import figures, report
 from scale_tests.benches.client_server.cli import BENCH, plan, save
 from scale_tests.benches.client_server.experiment import NO_BOUNDS, Run
+from scale_tests.cluster.environment import ConfigurationError
 from scale_tests.measure import document
 from scale_tests.measure.bench import Cell, Session
 
@@ -102,6 +103,24 @@ def test_a_quick_plan_is_as_much_work_for_the_server_each_second() -> None:
     [full, *_] = plan(quick=False)
     [short, *_] = plan(quick=True)
     assert full.clients**2 * full.speedup == short.clients**2 * short.speedup
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "wanted"),
+    [
+        ("CLIENTS", "many", "a whole number above 0"),
+        ("CLIENTS", "", "a whole number above 0"),
+        ("CLIENTS", "-8", "a whole number above 0"),
+        ("SPEEDUP", "0", "a number above 0"),
+        ("MEMORY_LIMIT", "inf", "a number above 0"),
+    ],
+)
+def test_a_variable_that_is_no_number_is_named(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, wanted: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(ConfigurationError, match=f"{name} is '{value}': set it to {wanted}"):
+        plan(quick=True)
 
 
 def test_an_ending_reports_the_fate_of_the_server() -> None:
