@@ -29,6 +29,9 @@ def test_each_benchmark_says_how_it_is_used(name: str, capsys: pytest.CaptureFix
         ("ring --services echo,kv", "argument --services: no kv; there are ack, history, echo"),
         ("deletion --sizes 64,100", "argument --sizes: no 100; there are 64, 256, 1024"),
         ("deletion --overlays Mesh", "argument --overlays: no Mesh; there are FullMesh, "),
+        ("upgrade HEAD --nodes 0", "argument --nodes: '0' is no number of nodes from 1 to 1024"),
+        ("upgrade HEAD --nodes 1025", "argument --nodes: '1025' is no number of nodes"),
+        ("upgrade HEAD --nodes -1", "argument --nodes: '-1' is no number of nodes"),
     ],
 )
 def test_a_wrong_value_is_named_before_anything_is_done(

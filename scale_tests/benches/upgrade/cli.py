@@ -3,9 +3,11 @@
 The operator of this checkout is left on the cluster. Ends with 1 when a target is missed.
 """
 
+from argparse import ArgumentTypeError
+
 from scale_tests.benches.upgrade import earlier, report, rolling
+from scale_tests.cluster import crd, operator
 from scale_tests.cluster import environment as environments
-from scale_tests.cluster import operator
 from scale_tests.cluster.kube import ApiError, Cluster
 from scale_tests.cluster.must_gather import must_gather
 from scale_tests.cluster.removal import create_namespace, remove_namespace
@@ -19,9 +21,15 @@ from scale_tests.measure.document import RESULTS
 NAMESPACE = "upgrade"
 
 
+def _size(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and 1 <= int(text) <= crd.largest()):
+        raise ArgumentTypeError(f"{text!r} is no number of nodes from 1 to {crd.largest()}")
+    return int(text)
+
+
 OPTIONS = (
     option("revision", help="what is upgraded from, as git names it"),
-    option("--nodes", type=int, default=16, help="how many (default: %(default)s)"),
+    option("--nodes", type=_size, default=16, help="how many (default: %(default)s)"),
 )
 
 
