@@ -27,6 +27,8 @@ def inputs_digest(image: Image, root: Path = ROOT) -> str:
     for source in image.sources:
         whole = root / source
         for path in [whole] if whole.is_file() else files_below(whole, IGNORED):
+            if not path.is_file():
+                continue  # such as the lock of an editor, a link to nothing
             digest.update(f"\0{os.path.relpath(path, root)}\0{path.stat().st_mode:o}\0".encode())
             digest.update(path.read_bytes())
     return digest.hexdigest()

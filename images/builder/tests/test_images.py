@@ -47,6 +47,12 @@ def test_the_digest_ignores_what_is_not_copied(image: Image, tmp_path: Path) -> 
     assert build.inputs_digest(image, tmp_path) == before
 
 
+def test_the_digest_ignores_links_to_nothing(image: Image, tmp_path: Path) -> None:
+    before = build.inputs_digest(image, tmp_path)
+    (tmp_path / "erlang_node" / ".#node.erl").symlink_to("user@host.1")
+    assert build.inputs_digest(image, tmp_path) == before
+
+
 def test_the_digest_changes_with_the_packages_of_a_base(image: Image, tmp_path: Path) -> None:
     assert isinstance(image.base, Base)
     other = replace(image, base=replace(image.base, packages=("erlang-base",)))
