@@ -183,7 +183,8 @@ def load(path: Path, **changes: Any) -> Experiment:
     """
     try:
         document = yaml.safe_load(path.read_text())
-    except (OSError, yaml.YAMLError) as error:
+    # ValueError of bytes that are no text, or a date such as 2026-99-99.
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         raise ExperimentError(f"{path}: {error}") from error
     if not isinstance(document, dict):
         raise ExperimentError(f"{path}: an experiment is a map with name, title, sizes and on")

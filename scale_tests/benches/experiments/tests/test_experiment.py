@@ -80,6 +80,14 @@ def test_our_own_experiments_can_be_run(file: Path) -> None:
     assert chosen.points()
 
 
+@pytest.mark.parametrize("content", [b"\xff", b"name: 2026-99-99", b"[" * 1000, b"sizes: ["])
+def test_what_is_no_yaml_is_an_error_of_the_file(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "own.yaml"
+    file.write_bytes(content)
+    with pytest.raises(ExperimentError, match=r"own\.yaml: "):
+        load(file)
+
+
 def test_a_run_may_override_its_file(tmp_path: Path) -> None:
     file = write(tmp_path, yaml.safe_dump(DOCUMENT))
     assert load(file, speedup=1.0, sizes=[4], trials=None).sizes == [4]
