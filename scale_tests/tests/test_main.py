@@ -32,6 +32,7 @@ def test_each_benchmark_says_how_it_is_used(name: str, capsys: pytest.CaptureFix
         ("upgrade HEAD --nodes 0", "argument --nodes: '0' is no number of nodes from 1 to 1024"),
         ("upgrade HEAD --nodes 1025", "argument --nodes: '1025' is no number of nodes"),
         ("upgrade HEAD --nodes -1", "argument --nodes: '-1' is no number of nodes"),
+        ("experiments run x --sizes 8,many", "argument --sizes: '8,many' is not such as 32,64"),
     ],
 )
 def test_a_wrong_value_is_named_before_anything_is_done(

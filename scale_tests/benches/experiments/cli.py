@@ -1,5 +1,6 @@
 """`python -m scale_tests experiments run EXPERIMENT [--out DIRECTORY]` and `report DIRECTORY`."""
 
+from argparse import ArgumentTypeError
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,14 @@ EXPERIMENT = "experiment.yaml"
 def _some(name: str, such: str, kind: type = str) -> Option:
     """An option that restricts a run to some members of the experiment."""
     such_as = f"those of the experiment to run now, as {such}"
-    return option(name, type=lambda text: [*map(kind, listed(text))], default=(), help=such_as)
+
+    def some(text: str) -> list[Any]:
+        try:
+            return [*map(kind, listed(text))]
+        except ValueError:
+            raise ArgumentTypeError(f"{text!r} is not such as {such}") from None
+
+    return option(name, type=some, default=(), help=such_as)
 
 
 OPTIONS = (

@@ -47,7 +47,7 @@ class Experiment(Part):
     sizes: Annotated[list[int], Field(min_length=1)]
     overlays: Annotated[list[Annotated[Overlay, BeforeValidator(spelled_out)]], Field(min_length=1)]
     synchronizations: Annotated[list[Synchronization], Field(min_length=1)]
-    trials: Annotated[int, Field(ge=1)] = 1
+    trials: Annotated[int, Field(ge=1, le=1000)] = 1
     seed: int = 1
     """Written with each cell; nodes draw their own randomness."""
 

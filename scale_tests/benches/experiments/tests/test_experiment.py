@@ -100,6 +100,7 @@ def test_a_run_may_override_its_file(tmp_path: Path) -> None:
         ({"synchronizations": ["Gossip"]}, "synchronizations.0", "choose one of State,"),
         ({"sizes": [0]}, "sizes", "is not from 1 to 1024"),
         ({"sizes": []}, "sizes", "at least 1 item"),
+        ({"trials": 10**9}, "trials", "less than or equal to 1000"),
         ({"speedup": 1000}, "speedup", "at most 250 is possible"),
         (
             {"adCounter": {"incrementInterval": "10"}},
