@@ -85,6 +85,8 @@ def main(arguments: Sequence[str]) -> int:
     """Packs the revision on the command line; returns the exit status."""
     try:
         (revision,) = arguments
+        if revision.startswith("-"):
+            raise ValueError(f"{revision} is an option of git")
         take(revision)
     except (CommandError, ValueError) as error:
         print(f"error: {error}; a git revision is wanted", file=sys.stderr)

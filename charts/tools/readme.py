@@ -4,6 +4,7 @@
 """
 
 import json
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -53,5 +54,15 @@ def _default(value: Value) -> str:
     return f"`{text}`" if len(text) <= _DEFAULT_WIDTH else "see values.yaml"
 
 
+def main() -> int:
+    """Writes the tables; returns the exit status."""
+    try:
+        README.write_text(generated(README.read_text(), README.parent))
+    except ChartError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
 if __name__ == "__main__":
-    README.write_text(generated(README.read_text(), README.parent))
+    sys.exit(main())

@@ -21,8 +21,9 @@ def test_a_release_without_a_new_version_is_reported(monkeypatch: pytest.MonkeyP
 def test_without_a_revision_the_command_prints_its_usage(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert previous.main([]) == 1
-    assert "a git revision is wanted" in capsys.readouterr().err
+    for arguments in ([], ["--help"], ["a", "b"]):
+        assert previous.main(arguments) == 1
+        assert "a git revision is wanted" in capsys.readouterr().err
 
 
 def test_the_same_files_are_the_same_archive() -> None:
