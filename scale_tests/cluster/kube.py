@@ -12,6 +12,7 @@ from typing import Any, cast
 from urllib.parse import urlencode
 
 import urllib3
+import yaml
 from kubernetes import client, config
 
 Json = dict[str, Any]
@@ -38,8 +39,12 @@ class Cluster:
     """A connection to an API server, safe to be used by several threads at once."""
 
     def __init__(self, kubeconfig: Path) -> None:
+        """Reads a kubeconfig. Raises ApiError for one that is missing or cannot be used."""
         settings = client.Configuration()
-        config.load_kube_config(config_file=str(kubeconfig), client_configuration=settings)
+        try:
+            config.load_kube_config(config_file=str(kubeconfig), client_configuration=settings)
+        except (config.ConfigException, OSError, yaml.YAMLError) as error:
+            raise ApiError(0, "KUBECONFIG", f"{kubeconfig} cannot be used: {error}") from error
         self.kubeconfig = kubeconfig
         self._base = settings.host.rstrip("/")
         # With a refresh hook, for clusters whose tokens come from a helper program.

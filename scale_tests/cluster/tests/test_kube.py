@@ -8,7 +8,7 @@ from threading import Thread
 import pytest
 import yaml
 
-from scale_tests.cluster.kube import Cluster
+from scale_tests.cluster.kube import ApiError, Cluster
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -47,3 +47,12 @@ def test_the_token_of_a_kubeconfig_is_sent(address: str, tmp_path: Path) -> None
     }
     file.write_text(yaml.safe_dump(content))
     assert Cluster(file).text("version") == "Bearer secret"
+
+
+@pytest.mark.parametrize("content", [None, "", "clusters: [", "kind: Config"])
+def test_a_kubeconfig_that_cannot_be_used_is_named(tmp_path: Path, content: str | None) -> None:
+    file = tmp_path / "kubeconfig"
+    if content is not None:
+        file.write_text(content)
+    with pytest.raises(ApiError, match=f"KUBECONFIG: {file} cannot be used"):
+        Cluster(file)
