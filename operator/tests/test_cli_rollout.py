@@ -8,6 +8,7 @@ from fake_kubectl import NAMESPACE, FakeKubectl, run
 from partisan_operator.children import restored_backup
 from partisan_operator.cli.access import CommandError
 from partisan_operator.cli.commands import restart, rollout
+from partisan_operator.cli.kubectl import KubectlError
 from partisan_operator.models import PartisanClusterSpec
 from partisan_operator.models.pods import ALLOWED_ANNOTATIONS, refused_annotations
 
@@ -36,6 +37,35 @@ def test_a_rollout_is_followed_to_its_end(kubectl: FakeKubectl) -> None:
     first, last = text.splitlines()
     assert first.startswith("RollingOut: 3 pods are of an earlier template (1 of 4")
     assert last.startswith("Settled")
+
+
+@pytest.mark.parametrize(
+    ("error", "times", "status"),
+    [
+        ("Error from server (InternalError): etcdserver: leader changed", 30, 0),
+        ("The connection to the server 10.0.0.1 was refused", 30, 0),
+        ("Error from server (InternalError): etcdserver: leader changed", 31, None),
+        ("Error from server (Forbidden): no", 1, None),
+    ],
+)
+def test_a_rollout_is_followed_over_a_restart_of_the_api_server(
+    kubectl: FakeKubectl, error: str, times: int, status: int | None
+) -> None:
+    kubectl.set_condition("Progressing", "True", "RollingOut", "3 pods are of an earlier template")
+    cluster, slept = kubectl.cluster, 0
+
+    def sleep(_: float) -> None:
+        nonlocal slept
+        slept += 1
+        kubectl.cluster = error if slept <= times else cluster  # type: ignore[assignment]
+        if slept > times:
+            kubectl.set_condition("Progressing", "False", "Settled", "The cluster is as asked")
+
+    if status is None:
+        with pytest.raises(KubectlError):
+            run(kubectl, "rollout", "status", "ads", sleep=sleep)
+    else:
+        assert run(kubectl, "rollout", "status", "ads", sleep=sleep)[0] == status
 
 
 def test_a_rollout_that_takes_too_long_is_an_error(kubectl: FakeKubectl) -> None:

@@ -6,11 +6,18 @@ from collections.abc import Callable
 
 from partisan_operator.cli import access
 from partisan_operator.cli.access import CommandError, Context
+from partisan_operator.cli.kubectl import KubectlError
 from partisan_operator.models import PartisanCluster
 from partisan_operator.models.status import ConditionType
 
 PERIOD = 1.0
 """Seconds between two reads."""
+
+MOST_FAILURES = 30
+"""Reads in a row that may fail once the cluster was read."""
+
+REFUSALS = ("Forbidden", "Unauthorized", "NotFound")
+"""Reasons of the API server that another read does not change."""
 
 
 def run_status(
@@ -25,9 +32,19 @@ def run_status(
     Raises `CommandError` after the timeout, or if the cluster is paused.
     """
     deadline = monotonic() + arguments.timeout if arguments.timeout else None
-    shown = ""
+    shown, failures = "", 0
     while True:
-        cluster = access.cluster_of(context, arguments.name)
+        try:
+            cluster = access.cluster_of(context, arguments.name)
+        except KubectlError as error:
+            failures += 1
+            late = deadline is not None and monotonic() >= deadline
+            # The change goes on while the API server restarts, or its etcd elects a leader.
+            if not shown or error.reason in REFUSALS or failures > MOST_FAILURES or late:
+                raise
+            sleep(PERIOD)
+            continue
+        failures = 0
         line, settled = progress(cluster)
         if line != shown:
             context.write(line)
