@@ -36,10 +36,9 @@ MUST_GATHER = ROOT / "build" / "must-gather" / "churn"
 
 
 def _size(text: str) -> int:
-    nodes = int(text)
-    if not 4 <= nodes <= 1024:
-        raise argparse.ArgumentTypeError(f"{nodes} is not between 4 and 1024")
-    return nodes
+    if not (text.isascii() and text.isdecimal() and 4 <= int(text) <= 1024):
+        raise argparse.ArgumentTypeError(f"{text} is not between 4 and 1024")
+    return int(text)
 
 
 def _run(session: Session) -> int:

@@ -1,5 +1,7 @@
 """`python -m scale_tests prediction CELLS ...`: predictions next to real cells."""
 
+from argparse import ArgumentTypeError
+from contextlib import suppress
 from pathlib import Path
 
 from partisan_operator.predict import simulator
@@ -13,6 +15,16 @@ from scale_tests.benches.prediction.compare import CellError, cells, compare
 from scale_tests.measure.bench import Bench, Session, option
 from scale_tests.measure.tables import terminal_table
 
+_MOST_SECONDS = 1e6
+
+
+def _seconds(text: str) -> float:
+    with suppress(ValueError):
+        if 0 < (seconds := float(text)) <= _MOST_SECONDS:
+            return seconds
+    raise ArgumentTypeError(f"{text!r} is no number of seconds above 0 and up to a million")
+
+
 OPTIONS = (
     option(
         "cells",
@@ -21,8 +33,8 @@ OPTIONS = (
         help="directories of `python -m scale_tests experiments run`, or files of cells",
     ),
     option("--seed", type=int, default=1, help="the same one is the same prediction"),
-    option("--budget", type=float, default=BUDGET_SECONDS, help="as of `plan`"),
-    option("--timeout", type=float, default=TIMEOUT_SECONDS, help="as of `plan`"),
+    option("--budget", type=_seconds, default=BUDGET_SECONDS, help="as of `plan`"),
+    option("--timeout", type=_seconds, default=TIMEOUT_SECONDS, help="as of `plan`"),
 )
 
 
