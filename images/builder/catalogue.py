@@ -131,13 +131,15 @@ OWN_WORKLOAD = Image(
 def own(directory: Path) -> Image:
     """The image of a workload in any directory with a Dockerfile like the example's.
 
-    Raises ValueError without a Dockerfile, or if the name is not valid for an image.
+    Raises ValueError without a Dockerfile, or if the name is not valid for an image, or taken.
     """
     directory = directory.resolve()
     if not (directory / "Dockerfile").exists():
         raise ValueError(f"{directory} has no Dockerfile")
     if not re.fullmatch(r"[a-z0-9]+([._-][a-z0-9]+)*", directory.name):
         raise ValueError(f"{directory.name} is no name for an image: lower case, digits and - only")
+    if directory.name in {image.name for image in IMAGES}:
+        raise ValueError(f"{directory} would replace the image {directory.name}: rename it")
     return replace(
         OWN_WORKLOAD, name=directory.name, sources=(str(directory),), example=str(directory)
     )

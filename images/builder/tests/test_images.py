@@ -97,6 +97,9 @@ def test_a_directory_anywhere_is_an_image_of_its_name(image: Image, tmp_path: Pa
     other = directory.rename(tmp_path / "My Rumours")
     with pytest.raises(ValueError, match="no name for an image"):
         own(other)
+    taken = other.rename(tmp_path / "operator")
+    with pytest.raises(ValueError, match="would replace the image operator: rename it"):
+        own(taken)
 
 
 def test_no_mirror_is_named() -> None:
