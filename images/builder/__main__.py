@@ -21,7 +21,7 @@ def image(text: str) -> Image:
         return found
     try:
         return own(Path(text).expanduser())
-    except ValueError as error:
+    except (ValueError, OSError, RuntimeError) as error:  # the last of an unknown user's ~NAME
         names = ", ".join(KNOWN)
         raise argparse.ArgumentTypeError(f"{error}, and is none of {names}") from None
 

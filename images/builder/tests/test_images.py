@@ -1,12 +1,14 @@
 """The inputs of images, and when they are rebuilt."""
 
 import re
+from argparse import ArgumentTypeError
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from images.builder import bases, build
+from images.builder.__main__ import image as image_of
 from images.builder.catalogue import (
     ERLANG_NODE,
     EXAMPLES,
@@ -100,6 +102,12 @@ def test_a_directory_anywhere_is_an_image_of_its_name(image: Image, tmp_path: Pa
     taken = other.rename(tmp_path / "operator")
     with pytest.raises(ValueError, match="would replace the image operator: rename it"):
         own(taken)
+
+
+@pytest.mark.parametrize("text", ["", "nonsense", "~no-such-user-here", "a" * 5000])
+def test_what_is_no_image_is_an_error_of_use(text: str) -> None:
+    with pytest.raises(ArgumentTypeError, match="and is none of erlang-node, operator"):
+        image_of(text)
 
 
 def test_no_mirror_is_named() -> None:
