@@ -184,6 +184,14 @@ def test_a_project_is_known_by_its_files(
     assert project_in(tmp_path, build="make", beams="").build == "make"
 
 
+def test_a_project_whose_text_is_not_utf_8_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("MIX_ENV", raising=False)
+    (tmp_path / "mix.exs").write_bytes(b"# \xe9\n[app: :chat]")
+    assert project_in(tmp_path, build="", beams="").beams == ("_build/dev/lib/chat/ebin/*.beam",)
+
+
 def test_sources_are_found_and_compiled_code_is_not(tmp_path: Path) -> None:
     for name in ("src/a.erl", "lib/a.ex", "Dockerfile", "_build/a.erl", ".git/a.erl", "README.md"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)

@@ -52,7 +52,8 @@ def project_in(directory: Path, *, build: str, beams: str) -> Project:
     elif mix.is_file():
         command, made = "mix compile", f"_build/{os.environ.get('MIX_ENV') or 'dev'}"
         found = (
-            re.search(r"\bapp:\s*:(\w+)", file.read_text()) for file in _each(directory, "mix.exs")
+            re.search(r"\bapp:\s*:(\w+)", file.read_text("utf-8", "replace"))
+            for file in _each(directory, "mix.exs")
         )
         names = [match[1] for match in found if match]
     else:
