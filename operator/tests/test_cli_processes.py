@@ -72,6 +72,17 @@ def test_options_out_of_range_are_refused(kubectl: FakeKubectl, option: tuple[st
     assert kubectl.sent == []
 
 
+@pytest.mark.parametrize(
+    "answer", [{}, {"top": [{}]}, {"top": 1}, {"top": [PROCESS | {"memory": ""}]}]
+)
+def test_an_answer_in_another_form_names_the_fix(
+    kubectl: FakeKubectl, answer: dict[str, object]
+) -> None:
+    kubectl.console = [GREETING, json.dumps(answer)]
+    with pytest.raises(CommandError, match="ads-2 answers in another form than this plugin reads"):
+        run(kubectl, "processes", "ads-2")
+
+
 def test_an_error_of_the_node_is_that_of_the_command(kubectl: FakeKubectl) -> None:
     kubectl.console = [GREETING, '{"error":"no such command"}']
     with pytest.raises(CommandError, match="ads-2: no such command"):

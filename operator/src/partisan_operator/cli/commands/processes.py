@@ -26,7 +26,14 @@ def run(context: Context, arguments: Namespace) -> int:
             if arguments.output == "json":
                 context.write(json.dumps({"node": node, **answer}))
                 continue
-            context.write(screen(context, node, arguments.sort, answer), clear=arguments.watch)
+            try:
+                text = screen(context, node, arguments.sort, answer)
+            except (LookupError, TypeError, ValueError, OverflowError):
+                raise CommandError(
+                    f"{node} answers in another form than this plugin reads: use the plugin of the"
+                    " release of the node's image, or -o json"
+                ) from None
+            context.write(text, clear=arguments.watch)
     return 0
 
 
