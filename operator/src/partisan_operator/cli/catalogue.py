@@ -119,11 +119,15 @@ COMMANDS = (
         ("web",),
         web.run,
         "The live page of all clusters in your browser, where the operator serves it",
-        ("web", "web ads -n staging", "web --no-open --operator-namespace partisan-system"),
+        ("web", "web ads -n staging", "web --no-open --operator-namespace operators"),
         (
             _argument(NAME, metavar="NAME", nargs="?", help="open the page of this cluster"),
             _argument("--no-open", action="store_true", help="write the URL only"),
-            _argument("--operator-namespace", default="", help="default: searched"),
+            _argument(
+                "--operator-namespace",
+                default=web.OPERATOR_NAMESPACE,
+                help=f"your token goes to the operator there, default: {web.OPERATOR_NAMESPACE}",
+            ),
             _argument(
                 "--service-account",
                 default="",

@@ -9,11 +9,18 @@ from threading import Thread
 from partisan_operator.cli import access
 from partisan_operator.cli.access import CommandError, Context
 from partisan_operator.cli.credential import bearer_token
-from partisan_operator.cli.kubectl import Json, KubectlError, core
+from partisan_operator.cli.kubectl import Json, core
 from partisan_operator.cli.local_page import LocalPage
 
 LABELS = "partisan.dev/console=true"
 """Label of the Service in front of the page."""
+
+OPERATOR_NAMESPACE = "partisan-system"
+"""Where the Service is unless the user names another namespace.
+
+It is not searched for: the user's token goes to it, and whoever may create Services in any
+namespace could have it sent to theirs.
+"""
 
 _FORWARDED = re.compile(r"Forwarding from 127\.0\.0\.1:(\d+) ")
 
@@ -62,19 +69,16 @@ def _port(lines: Iterator[str]) -> int:
 
 def _service(context: Context, namespace: str) -> Json:
     """Find the Service in front of the page; raises `CommandError` without exactly one."""
-    path = core(namespace, "services") if namespace else "api/v1/services"
-    try:
-        found = context.api.items(path, labels=LABELS)
-    except KubectlError as error:
-        if error.reason != "Forbidden" or namespace:
-            raise
-        raise CommandError(
-            "you may not list Services in all namespaces: name the operator's with"
-            " --operator-namespace"
-        ) from None
+    found = context.api.items(core(namespace, "services"), labels=LABELS)
     if not found:
-        raise CommandError("no operator serves the live page: set console.enabled in its chart")
+        raise CommandError(
+            f"no operator serves the live page in the namespace {namespace}: set console.enabled in"
+            " its chart, or name its namespace with --operator-namespace"
+        )
     if len(found) > 1:
-        names = ", ".join(sorted(item["metadata"]["namespace"] for item in found))
-        raise CommandError(f"several operators do, in {names}: choose --operator-namespace")
+        names = ", ".join(sorted(item["metadata"]["name"] for item in found))
+        raise CommandError(
+            f"several Services of the namespace {namespace} have the label {LABELS}: {names}; the"
+            " operator's alone may have it"
+        )
     return found[0]
