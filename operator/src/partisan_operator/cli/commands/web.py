@@ -18,8 +18,8 @@ LABELS = "partisan.dev/console=true"
 OPERATOR_NAMESPACE = "partisan-system"
 """Where the Service is unless the user names another namespace.
 
-It is not searched for: the user's token goes to it, and whoever may create Services in any
-namespace could have it sent to theirs.
+It is not searched for: the user's token goes to it, and could be sent to the Service of anyone who
+may create one somewhere.
 """
 
 _FORWARDED = re.compile(r"Forwarding from 127\.0\.0\.1:(\d+) ")
