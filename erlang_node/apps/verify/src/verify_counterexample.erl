@@ -93,12 +93,14 @@ write(Directory, Counterexample) ->
     ],
     % Renamed, so that another search that finds the same never reads a part of it.
     Partial = lists:concat([File, ".", os:getpid()]),
-    Written =
-        case is_data(Counterexample) of
-            true -> file:write_file(Partial, unicode:characters_to_binary(Text));
-            false -> no_data
-        end,
-    renamed(Written, Partial, File).
+    case is_data(Counterexample) of
+        true ->
+            Written = file:write_file(Partial, unicode:characters_to_binary(Text)),
+            renamed(Written, Partial, File);
+        false ->
+            {error, [File, ": not written: a function, pid, port or reference cannot be read again;"
+                " use other terms in options, commands and results"]}
+    end.
 
 %% @doc Reads one. An error names the file and what is wrong with it.
 -spec read(file:filename()) -> {ok, t()} | {error, iodata()}.
@@ -133,9 +135,6 @@ renamed(ok, Partial, File) ->
         ok -> {ok, File};
         {error, Reason} -> {error, [File, ": ", file:format_error(Reason)]}
     end;
-renamed(no_data, _Partial, File) ->
-    {error, [File, ": not written: a function, pid, port or reference cannot be read again; use "
-        "other terms in options, commands and results"]};
 renamed({error, Reason}, _Partial, File) ->
     {error, [File, ": ", file:format_error(Reason)]}.
 

@@ -19,7 +19,7 @@
 -export([default_faults/1]).
 -export([text/4]).
 -export([verdict/2]).
--export([is_text/1]).
+-export([is_verdict/1]).
 
 -type name() :: partisan_process:name().
 -type model() :: term().
@@ -125,29 +125,30 @@ text(Module, Model, Command, Result) ->
 %% @doc The verdict that a callback has returned. Raises `{invalid_campaign, Description}' for any
 %% other term.
 -spec verdict(postcondition | final, Returned :: term()) -> ok | {violated, iodata()}.
-verdict(_Callback, ok) ->
-    ok;
-verdict(Callback, {violated, Text} = Violated) ->
-    is_text(Text) orelse no_verdict(Callback, Violated),
-    Violated;
-verdict(Callback, Other) ->
-    no_verdict(Callback, Other).
-
-%% @doc Whether a term can be the text of a violation.
--spec is_text(term()) -> boolean().
-is_text(Term) ->
-    try
-        is_binary(unicode:characters_to_binary(Term))
-    catch
-        error:badarg -> false
+verdict(Callback, Returned) ->
+    case is_verdict(Returned) of
+        true ->
+            Returned;
+        false ->
+            Format = "~ts: ~0tP is neither ok nor {violated, Text}",
+            Text = io_lib:format(Format, [Callback, Returned, 12]),
+            error({invalid_campaign, lists:flatten(Text)})
     end.
 
-%% Internals.
+%% @doc Whether a term is `ok', or `{violated, Text}' with a text.
+-spec is_verdict(term()) -> boolean().
+is_verdict(ok) ->
+    true;
+is_verdict({violated, Text}) ->
+    try
+        is_binary(unicode:characters_to_binary(Text))
+    catch
+        error:badarg -> false
+    end;
+is_verdict(_) ->
+    false.
 
--spec no_verdict(atom(), term()) -> no_return().
-no_verdict(Callback, Returned) ->
-    Format = "~ts: ~0tP is neither ok nor {violated, Text}",
-    error({invalid_campaign, lists:flatten(io_lib:format(Format, [Callback, Returned, 12]))}).
+%% Internals.
 
 exported(Module, Name, Arity) ->
     erlang:function_exported(Module, Name, Arity).

@@ -185,17 +185,10 @@ returned(Field, Fun, Budget) ->
         looping -> invalid("~tp: does not return, or needs more than 128 MB", [Field])
     end.
 
-verdict(ok) ->
-    ok;
-verdict({violated, Text} = Violated) ->
-    verify_model:is_text(Text) orelse no_verdict(Violated),
-    Violated;
-verdict(Other) ->
-    no_verdict(Other).
-
--spec no_verdict(term()) -> no_return().
-no_verdict(Other) ->
-    invalid("property: ~0tP is neither ok nor {violated, Text}", [Other, 12]).
+verdict(Returned) ->
+    verify_model:is_verdict(Returned) orelse
+        invalid("property: ~0tP is neither ok nor {violated, Text}", [Returned, 12]),
+    Returned.
 
 property(Module) ->
     case erlang:function_exported(Module, verdict, 1) of
