@@ -10,8 +10,8 @@ from pydantic import Field
 
 from partisan_operator.models.base import Rule, rules
 
-_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
+LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+SUBDOMAIN = rf"{LABEL}(\.{LABEL})*"
 # `[^\W_]` is a letter or a digit: the estimated cost of a rule grows with the length of its
 # expression.
 NAME = r"[^\W_]([-\w.]*[^\W_])?"
@@ -66,7 +66,7 @@ OptionalObjectName = Annotated[str, text(SUBDOMAIN, _IS_A_NAME, most=253, empty=
 NamespaceName = Annotated[
     str,
     text(
-        _LABEL,
+        LABEL,
         "must be the name of a namespace: lower-case letters, digits and dashes, with a letter or"
         " a digit at both ends",
         most=63,
@@ -95,13 +95,13 @@ _IS_A_PART_NAME = (
     "must be a name of lower-case letters, digits and dashes, with a letter or a digit at both ends"
 )
 
-PartName = Annotated[str, text(_LABEL, _IS_A_PART_NAME, most=63)]
+PartName = Annotated[str, text(LABEL, _IS_A_PART_NAME, most=63)]
 """The name of a part of a pod: a container or a volume."""
 
 
 def part_name(*also: Rule) -> Any:
     """Return the field of such a name with further rules."""
-    return text(_LABEL, _IS_A_PART_NAME, most=63, also=also)
+    return text(LABEL, _IS_A_PART_NAME, most=63, also=also)
 
 
 ApiGroup = Annotated[str, text(SUBDOMAIN, "must be an API group such as cert-manager.io", most=253)]

@@ -17,12 +17,11 @@ from pydantic import TypeAdapter, ValidationError
 from partisan_operator.models import PartisanCluster, PartisanClusterSpec
 from partisan_operator.models.cluster import API_VERSIONS, KIND
 from partisan_operator.models.crd import MAX_NAME, schema_of
+from partisan_operator.models.names import LABEL
 from partisan_operator.models.quantities import duration_rule, milliseconds
 
 _PLAIN: dict[str, type[int | bool]] = {"integer": int, "boolean": bool}
 """Types of a schema that the models accept other values for, such as "8" for 8."""
-
-_NAMESPACE = r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
 
 
 class ManifestError(ValueError):
@@ -81,7 +80,9 @@ def _problems_of_names(manifest: dict[str, Any], metadata: Any) -> Iterator[str]
             " and hold only lower-case letters, digits and dashes"
         )
     namespace = metadata.get("namespace") if isinstance(metadata, dict) else None
-    if namespace and not (isinstance(namespace, str) and re.fullmatch(_NAMESPACE, namespace)):
+    if namespace and not (
+        isinstance(namespace, str) and len(namespace) <= 63 and re.fullmatch(LABEL, namespace)
+    ):
         yield (
             f"metadata.namespace: {namespace!r} must have at most 63 characters, and hold only"
             " lower-case letters, digits and dashes"
