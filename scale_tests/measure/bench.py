@@ -307,6 +307,19 @@ def some_of(known: Collection[str]) -> Callable[[str], list[str]]:
     return lambda text: [_one_of(known, name) for name in listed(text)]
 
 
+def nodes_from(least: int, most: int) -> Callable[[str], int]:
+    """The type of an option that is a number of nodes, within these bounds."""
+
+    def size(text: str) -> int:
+        if not (text.isascii() and text.isdecimal() and least <= int(text) <= most):
+            raise argparse.ArgumentTypeError(
+                f"{text!r} is no number of nodes from {least} to {most}"
+            )
+        return int(text)
+
+    return size
+
+
 def names_of(metavar: str, known: Collection[str]) -> Option:
     """The positional option `names`: which parts are measured; none for all."""
     one = partial(_one_of, known)

@@ -8,7 +8,6 @@ memory of nodes. Our nodes send heartbeats as often as those of Distributed Erla
 rarer if they have many peers; X-BOT, Cyclon and the SCAMPs have longer periods than by default.
 """
 
-from argparse import ArgumentTypeError
 from collections.abc import Mapping, Sequence
 from functools import partial
 
@@ -18,7 +17,7 @@ from scale_tests.benches.mesh.sizes import next_size, remaining, seconds
 from scale_tests.benches.mesh.systems import PERIODS, SYSTEMS, System
 from scale_tests.cluster.fleet import MOST_NODES, build_release
 from scale_tests.measure import drawing, versions
-from scale_tests.measure.bench import Bench, Cell, Session, names_of, option
+from scale_tests.measure.bench import Bench, Cell, Session, names_of, nodes_from, option
 
 SIZES, QUICK_SIZES = (512, 1024), (8, 16)
 NAMES = [system.slug for system in SYSTEMS]
@@ -49,12 +48,6 @@ def measure(session: Session) -> int:
         versions=versions.of_machine({cell["otp"] for cell in cells if cell["otp"]}),
         config={"tick_seconds": tick, "periods": PERIODS},
     )
-
-
-def _size(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and 2 <= int(text) <= MOST_NODES):
-        raise ArgumentTypeError(f"{text!r} is no number of nodes from 2 to {MOST_NODES}")
-    return int(text)
 
 
 def _measure_left(
@@ -114,7 +107,9 @@ BENCH = Bench(
     draw=partial(drawing.draw, [report.PICTURE]),
     options=(
         names_of("SYSTEM", NAMES),
-        option("--nodes", type=_size, nargs="+", metavar="N", help="other sizes"),
+        option(
+            "--nodes", type=nodes_from(2, MOST_NODES), nargs="+", metavar="N", help="other sizes"
+        ),
         option("--plan", action="store_true", help="print how long it takes"),
     ),
     interrupted=": the same command continues with the cells that are not done.",

@@ -3,8 +3,6 @@
 The operator of this checkout is left on the cluster. Ends with 1 when a target is missed.
 """
 
-from argparse import ArgumentTypeError
-
 from scale_tests.benches.upgrade import earlier, report, rolling
 from scale_tests.cluster import crd, operator
 from scale_tests.cluster import environment as environments
@@ -15,21 +13,20 @@ from scale_tests.cluster.subject import Subject
 from scale_tests.cluster.wait import StalledError
 from scale_tests.host.commands import CommandError, relative
 from scale_tests.measure import versions
-from scale_tests.measure.bench import Bench, Session, option
+from scale_tests.measure.bench import Bench, Session, nodes_from, option
 from scale_tests.measure.document import RESULTS
 
 NAMESPACE = "upgrade"
 
 
-def _size(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and 1 <= int(text) <= crd.largest()):
-        raise ArgumentTypeError(f"{text!r} is no number of nodes from 1 to {crd.largest()}")
-    return int(text)
-
-
 OPTIONS = (
     option("revision", help="what is upgraded from, as git names it"),
-    option("--nodes", type=_size, default=16, help="how many (default: %(default)s)"),
+    option(
+        "--nodes",
+        type=nodes_from(1, crd.largest()),
+        default=16,
+        help="how many (default: %(default)s)",
+    ),
 )
 
 
