@@ -10,18 +10,19 @@
 -export([distant/0]).
 -export([is_distant/0]).
 
+-define(FIRST, a).
 -define(SERVER, <<"a">>).
 -define(TIMEOUT_MS, 30000).
 -define(LOOK_MS, 5).
 
 %% @private
 -spec start(bench_system:address(), [bench_system:address(), ...]) -> ok.
-start(#{name := Self, ip := Ip, port := Port}, [#{name := Peer} | _] = Others) ->
+start(#{name := Self, ip := Ip, port := Port} = Address, [#{name := Peer} | _] = Others) ->
     ok = set_peer(Peer),
     Overlay = bench_system:overlay(),
     Seeds = [
         partisan_peer:new(atom_to_binary(Name), OtherIp, OtherPort)
-     || #{name := Name, ip := OtherIp, port := OtherPort} <- seeds(Overlay, Others)
+     || #{name := Name, ip := OtherIp, port := OtherPort} <- seeds(Overlay, Address, Others)
     ],
     ok = persistent_term:put(?MODULE, [atom_to_binary(Name) || #{name := Name} <- Others]),
     ok = partisan_config:set(#{
@@ -42,9 +43,9 @@ start(#{name := Self, ip := Ip, port := Port}, [#{name := Peer} | _] = Others) -
     {ok, _} = application:ensure_all_started(partisan),
     ok.
 
-%% The first node is the contact of all others, and the server.
-seeds(full_mesh, Others) -> Others;
-seeds(_Partial, [First | _]) -> [First].
+%% The first node is the seed of all, so of itself, and the server.
+seeds(full_mesh, _Address, Others) -> Others;
+seeds(_Partial, Address, Others) -> [Seed || #{name := ?FIRST} = Seed <- [Address | Others]].
 
 options(client_server) -> #{servers => [?SERVER]};
 options(_) -> #{}.

@@ -259,8 +259,13 @@ seek_later(#{contacts := Contacts0, rand := Rand0} = S) ->
     {Delay, Contacts, Rand} = partisan_contacts:delay(Range, Contacts0, Rand0),
     emit({start_timer, {stack, seek}, Delay}, S#{contacts := Contacts, rand := Rand}).
 
-met(Peer, #{contacts := Contacts} = S) ->
-    S#{contacts := partisan_contacts:met(Peer, Contacts)}.
+met(Peer, #{contacts := Contacts, beacon := Beacon} = S) ->
+    Met =
+        case Beacon of
+            none -> none;
+            _ -> partisan_beacon:met(Peer, Beacon)
+        end,
+    S#{contacts := partisan_contacts:met(Peer, Contacts), beacon := Met}.
 
 meet_all(#{contacts := Contacts} = S) ->
     S#{contacts := partisan_contacts:meet_all(Contacts)}.
