@@ -23,7 +23,7 @@ from scale_tests.cluster.partisan import (
 )
 from scale_tests.cluster.wait import STALL_SECONDS, wait_for
 
-LASTING = 600
+LASTING = 1800
 """Increments of a node, one a second, in a run that is longer than any test; `end_run` ends it."""
 
 _ANSWER_SECONDS = 30.0

@@ -4,6 +4,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Generator, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -24,6 +25,9 @@ MUST_GATHER = ROOT / "build" / "must-gather"
 
 LOCK = ROOT / "build" / "e2e.lock"
 """Held by every file of tests; a file that is marked `alone` does not share it."""
+
+OPERATOR_LOCK = LOCK.with_name("e2e-operator.lock")
+"""Held by every file of tests; a disruption of the operator does not share it."""
 
 LONGEST = (
     "test_machines",
@@ -53,6 +57,10 @@ Plugin = Callable[..., str]
 its output."""
 
 
+Disruption = Callable[[], AbstractContextManager[None]]
+"""A time in which no other file of tests acts; the clusters of other files are there."""
+
+
 @dataclass(frozen=True)
 class Prepared:
     """Whether parts were there before the tests."""
@@ -64,16 +72,18 @@ _PREPARED = pytest.StashKey[Prepared]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declares the mark of files that run while no other does."""
+    """Declares the marks of files that disturb others."""
     config.addinivalue_line("markers", "alone: changes what all tests rely on")
+    config.addinivalue_line("markers", "disrupts: stops or replaces the operator for a while")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Puts the longest files first and those that run alone last; else leaves their order."""
+    """Puts the longest files first, and those last that disturb others; else leaves their order."""
     rank = {name: index for index, name in enumerate(LONGEST)}
 
-    def place(item: pytest.Item) -> int:
-        return len(rank) + 1 if is_alone(item) else rank.get(item.path.stem, len(rank))
+    def place(item: pytest.Item) -> tuple[bool, bool, int]:
+        disrupts = item.get_closest_marker("disrupts") is not None
+        return is_alone(item), disrupts, rank.get(item.path.stem, len(rank))
 
     items.sort(key=place)
 
@@ -134,10 +144,28 @@ def cluster(environment: Environment) -> Cluster:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def turn(request: pytest.FixtureRequest) -> Iterator[None]:
-    """The time in which a file of tests may run: with others, or alone."""
-    with files.locked(LOCK, shared=not is_alone(request.node)):
-        yield
+def disruption(request: pytest.FixtureRequest) -> Iterator[Disruption]:
+    """The time in which a file of tests may run, with others or alone.
+
+    A file that shares it may stop or replace the operator in a disruption. What it prepares before,
+    and removes after, runs while other files do the same.
+    """
+    with files.locked(LOCK, shared=not is_alone(request.node)), ExitStack() as undisturbed:
+
+        def share() -> None:
+            undisturbed.enter_context(files.locked(OPERATOR_LOCK, shared=True))
+
+        @contextmanager
+        def disrupted() -> Iterator[None]:
+            undisturbed.close()
+            try:
+                with files.locked(OPERATOR_LOCK):
+                    yield
+            finally:
+                share()
+
+        share()
+        yield disrupted
 
 
 @pytest.fixture(scope="module")

@@ -16,11 +16,11 @@ from scale_tests.cluster.environment import Environment
 from scale_tests.cluster.kube import Cluster
 from scale_tests.cluster.subject import LASTING, counter, manifest
 from scale_tests.cluster.wait import wait_for
-from scale_tests.e2e.conftest import NewSubject
+from scale_tests.e2e.conftest import Disruption, NewSubject
 from scale_tests.e2e.outcomes import assert_accounted
 from scale_tests.host.commands import ROOT
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.disrupts
 """Stops the operator of the cluster."""
 
 NODES = 5
@@ -79,6 +79,7 @@ def test_an_operator_with_a_wrong_clock_works(
     new_subject: NewSubject,
     environment: Environment,
     cluster: Cluster,
+    disruption: Disruption,
     tmp_path: Path,
     skew: str,
 ) -> None:
@@ -88,21 +89,22 @@ def test_an_operator_with_a_wrong_clock_works(
     subject.apply(manifest(skew, NODES, workload={"adCounter": counter(NODES, LASTING)}))
     subject.wait_counted(NODES * 5)
     before = subject.uids()
-    # It gives the Lease back, so that the next one need not wait for its end.
-    operator.install(environment, values=["--set", "replicas=0"])
-    try:
-        with skewed_operator(environment, SKEWS[skew], tmp_path / "operator.log"):
-            previous = wait_for("an operator that acts", lambda: holder(cluster), bool)
-            subject.wait_healthy(NODES)
-            ended = subject.end_run()
-            assert_accounted(subject, ended)
-            assert (ended.workload.replaced_nodes, ended.workload.lost_increments) == (0, 0)
-            subject.patch(replicas=NODES + 1)
-            subject.wait_healthy(NODES + 1)
-    finally:
-        # The Lease was renewed at a time that is not the others', and is not given back.
-        operator.install(environment)
-    wait_for("another operator that acts", lambda: holder(cluster), lambda now: now != previous)
+    with disruption():
+        # It gives the Lease back, so that the next one need not wait for its end.
+        operator.install(environment, values=["--set", "replicas=0"])
+        try:
+            with skewed_operator(environment, SKEWS[skew], tmp_path / "operator.log"):
+                previous = wait_for("an operator that acts", lambda: holder(cluster), bool)
+                subject.wait_healthy(NODES)
+                ended = subject.end_run()
+                assert_accounted(subject, ended)
+                assert (ended.workload.replaced_nodes, ended.workload.lost_increments) == (0, 0)
+                subject.patch(replicas=NODES + 1)
+                subject.wait_healthy(NODES + 1)
+        finally:
+            # The Lease was renewed at a time that is not the others', and is not given back.
+            operator.install(environment)
+        wait_for("another operator that acts", lambda: holder(cluster), lambda now: now != previous)
     subject.patch(replicas=NODES)
     status = subject.wait_healthy(NODES)
     assert status.workload == ended.workload

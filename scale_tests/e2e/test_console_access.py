@@ -11,14 +11,14 @@ import pytest
 from scale_tests.cluster import operator
 from scale_tests.cluster.environment import Environment
 from scale_tests.cluster.kube import Cluster, Json, core
-from scale_tests.cluster.subject import Subject, counter, manifest
+from scale_tests.cluster.subject import LASTING, Subject, counter, manifest
 from scale_tests.cluster.wait import wait_for
-from scale_tests.e2e.conftest import NewSubject
+from scale_tests.e2e.conftest import Disruption, NewSubject
 from scale_tests.e2e.page_viewer import Viewer, forwarded, printed, status
 from scale_tests.e2e.reader import install_plugin
 from scale_tests.host.commands import ROOT
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.disrupts
 """Kills the leading operator."""
 
 NODES = 3
@@ -29,7 +29,7 @@ RBAC = "apis/rbac.authorization.k8s.io/v1/namespaces"
 def watched(new_subject: NewSubject) -> Subject:
     """A cluster that counts for as long as the tests take."""
     subject = new_subject("watched")
-    subject.apply(manifest("watched", NODES, workload={"adCounter": counter(NODES, 3600)}))
+    subject.apply(manifest("watched", NODES, workload={"adCounter": counter(NODES, LASTING)}))
     subject.wait_steady()
     return subject
 
@@ -176,21 +176,26 @@ def test_kubectl_partisan_web_shows_it_with_a_service_account(
 
 
 def test_a_viewer_is_told_of_a_new_leader_and_sees_what_it_observes(
-    environment: Environment, cluster: Cluster, watched: Subject, viewer: dict[str, str]
+    environment: Environment,
+    cluster: Cluster,
+    watched: Subject,
+    viewer: dict[str, str],
+    disruption: Disruption,
 ) -> None:
-    leads, stands_by = leader_and_standby(cluster)
-    with forwarded(environment, stands_by) as page:
-        follower = Viewer(stream(page, watched), viewer)
-        with follower.open():
-            wait_for("the stream", lambda: len(follower.by_event), bool)
-            cluster.delete(core(operator.NAMESPACE, "pods", leads), gracePeriodSeconds="0")
-            wait_for("the next leader", lambda: list(follower.reasons), _has_moved)
-            watched.patch(replicas=NODES + 1)
-            wait_for(
-                "a node that came after it",
-                lambda: _states(follower.document, watched),
-                lambda states: list(states.values()) == ["joined"] * (NODES + 1),
-            )
+    with disruption():
+        leads, stands_by = leader_and_standby(cluster)
+        with forwarded(environment, stands_by) as page:
+            follower = Viewer(stream(page, watched), viewer)
+            with follower.open():
+                wait_for("the stream", lambda: len(follower.by_event), bool)
+                cluster.delete(core(operator.NAMESPACE, "pods", leads), gracePeriodSeconds="0")
+                wait_for("the next leader", lambda: list(follower.reasons), _has_moved)
+                watched.patch(replicas=NODES + 1)
+                wait_for(
+                    "a node that came after it",
+                    lambda: _states(follower.document, watched),
+                    lambda states: list(states.values()) == ["joined"] * (NODES + 1),
+                )
 
 
 def _has_moved(reasons: list[str]) -> bool:

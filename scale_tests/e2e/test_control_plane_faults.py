@@ -12,11 +12,11 @@ from scale_tests.cluster.environment import Environment
 from scale_tests.cluster.kube import ApiError, Cluster, core
 from scale_tests.cluster.subject import LASTING, counter, manifest
 from scale_tests.cluster.wait import repeating, wait_for
-from scale_tests.e2e.conftest import NewSubject
+from scale_tests.e2e.conftest import Disruption, NewSubject
 from scale_tests.localkube import processes
 from scale_tests.localkube.settings import Settings
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.disrupts
 """Kills the operator, and freezes the API server."""
 
 AWAY_SECONDS = 30
@@ -24,7 +24,7 @@ AWAY_SECONDS = 30
 
 
 def test_operators_killed_at_each_stage_leave_clusters_in_order(
-    new_subject: NewSubject, cluster: Cluster
+    new_subject: NewSubject, cluster: Cluster, disruption: Disruption
 ) -> None:
     """One cluster is made, scaled and deleted, one is rolled out, and one has nothing to do.
 
@@ -41,28 +41,29 @@ def test_operators_killed_at_each_stage_leave_clusters_in_order(
         for name, uid in rolled.uids().items():
             generations[name].add(uid)
 
-    turns.apply(manifest("turns", 4, workload=None))
-    wait_for("the first child", turns.children, bool)
-    _kill_operator(cluster)
-    turns.wait_steady()
-    assert set(turns.restarts().values()) == {0}
-    turns_before = turns.uids()
-    with repeating(note_generations, 0.5):
-        rolled.patch(resources={"requests": {"cpu": "11m", "memory": "48Mi"}})
-        wait_for("rollout under way", lambda: _replaced(generations), lambda count: count >= 1)
-        turns.patch(replicas=6)
+    with disruption():
+        turns.apply(manifest("turns", 4, workload=None))
+        wait_for("the first child", turns.children, bool)
         _kill_operator(cluster)
-        turns.wait("scaled up", lambda s: s.steady and s.joined == 6)
-        turns.patch(replicas=3)
-        _kill_operator(cluster)
-        turns.wait("scaled down", lambda s: s.steady and s.joined == 3)
-        turns_after = turns.uids()
-        assert turns_after == {name: turns_before[name] for name in turns_after}
-        cluster.delete(turns.path)
-        _kill_operator(cluster)
-        wait_for("deletion", turns.children, lambda left: not left)
-        wait_for("rollout finished", lambda: _replaced(generations), lambda count: count == 10)
-        rolled.wait_steady()
+        turns.wait_steady()
+        assert set(turns.restarts().values()) == {0}
+        turns_before = turns.uids()
+        with repeating(note_generations, 0.5):
+            rolled.patch(resources={"requests": {"cpu": "11m", "memory": "48Mi"}})
+            wait_for("rollout under way", lambda: _replaced(generations), lambda count: count >= 1)
+            turns.patch(replicas=6)
+            _kill_operator(cluster)
+            turns.wait("scaled up", lambda s: s.steady and s.joined == 6)
+            turns.patch(replicas=3)
+            _kill_operator(cluster)
+            turns.wait("scaled down", lambda s: s.steady and s.joined == 3)
+            turns_after = turns.uids()
+            assert turns_after == {name: turns_before[name] for name in turns_after}
+            cluster.delete(turns.path)
+            _kill_operator(cluster)
+            wait_for("deletion", turns.children, lambda left: not left)
+            wait_for("rollout finished", lambda: _replaced(generations), lambda count: count == 10)
+            rolled.wait_steady()
     note_generations()
     assert {len(uids) for uids in generations.values()} == {2}
     assert set(rolled.restarts().values()) == {0}
@@ -75,7 +76,7 @@ def test_operators_killed_at_each_stage_leave_clusters_in_order(
 
 
 def test_an_api_server_that_is_frozen_for_half_a_minute_causes_no_restart(
-    new_subject: NewSubject, cluster: Cluster, environment: Environment
+    new_subject: NewSubject, cluster: Cluster, environment: Environment, disruption: Disruption
 ) -> None:
     if not environment.local:
         pytest.skip("the API server is frozen as a process of this machine")
@@ -83,23 +84,25 @@ def test_an_api_server_that_is_frozen_for_half_a_minute_causes_no_restart(
     subject.apply(manifest("away", 6, workload={"adCounter": counter(6, LASTING)}))
     subject.wait_counted(6 * 5)
     before = subject.uids()
-    operators = {pod["metadata"]["name"] for pod in operator.operator_pods(cluster)}
-    record = processes.find(Settings(), "kube-apiserver")
-    assert record is not None
-    os.kill(record.pid, signal.SIGSTOP)  # connections stay open, without an answer
-    try:
-        time.sleep(AWAY_SECONDS)
-    finally:
-        os.kill(record.pid, signal.SIGCONT)
-    wait_for("an operator that acts", lambda: _leader_if_any(cluster), bool)
-    assert subject.wait_healthy(6).workload.phase == "Running"
+    with disruption():
+        operators = {pod["metadata"]["name"] for pod in operator.operator_pods(cluster)}
+        record = processes.find(Settings(), "kube-apiserver")
+        assert record is not None
+        os.kill(record.pid, signal.SIGSTOP)  # connections stay open, without an answer
+        try:
+            time.sleep(AWAY_SECONDS)
+        finally:
+            os.kill(record.pid, signal.SIGCONT)
+        wait_for("an operator that acts", lambda: _leader_if_any(cluster), bool)
+        assert subject.wait_healthy(6).workload.phase == "Running"
+        pods = operator.operator_pods(cluster)
+        assert {pod["metadata"]["name"] for pod in pods} == operators
+        restarts = [c["restartCount"] for pod in pods for c in pod["status"]["containerStatuses"]]
+        assert set(restarts) == {0}
     status = subject.end_run()
     assert subject.uids() == before
     assert set(subject.restarts().values()) == {0}
     assert (status.workload.replaced_nodes, status.workload.lost_increments) == (0, 0)
-    pods = operator.operator_pods(cluster)
-    assert {pod["metadata"]["name"] for pod in pods} == operators
-    assert {c["restartCount"] for pod in pods for c in pod["status"]["containerStatuses"]} == {0}
     subject.patch(replicas=7)
     subject.wait("scaled after the outage", lambda s: s.steady and s.joined == 7)
 

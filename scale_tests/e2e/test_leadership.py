@@ -10,9 +10,9 @@ from scale_tests.cluster.kube import Cluster, Json, core
 from scale_tests.cluster.removal import remove_namespace, renew_namespace
 from scale_tests.cluster.subject import Subject, manifest
 from scale_tests.cluster.wait import wait_for
-from scale_tests.e2e.conftest import NewSubject
+from scale_tests.e2e.conftest import Disruption, NewSubject
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.disrupts
 """Kills the leading operator, and installs others next to it."""
 
 SECOND = "second-operator"
@@ -50,33 +50,35 @@ def test_two_operators_are_ready_and_one_acts(cluster: Cluster) -> None:
 
 
 def test_a_killed_leader_is_replaced_and_no_pod_restarts(
-    subject: Subject, cluster: Cluster
+    subject: Subject, cluster: Cluster, disruption: Disruption
 ) -> None:
     subject.apply(manifest("led", 4, workload=None))
     subject.wait_steady()
     before = subject.uids()
-    killed = other(cluster, "")
-    transitions = lease(cluster)["leaseTransitions"]
-    cluster.delete(core(operator.NAMESPACE, "pods", killed), gracePeriodSeconds="0")
-    subject.patch(replicas=5)
-    other(cluster, killed)
+    with disruption():
+        killed = other(cluster, "")
+        transitions = lease(cluster)["leaseTransitions"]
+        cluster.delete(core(operator.NAMESPACE, "pods", killed), gracePeriodSeconds="0")
+        subject.patch(replicas=5)
+        other(cluster, killed)
+        # A machine that stops for as long as a Lease is valid adds others.
+        assert lease(cluster)["leaseTransitions"] > transitions
     subject.wait("scaled by the next operator", lambda s: s.steady and s.joined == 5)
     after = subject.uids()
     assert {name: after[name] for name in before} == before
-    # A machine that stops for as long as a Lease is valid adds others.
-    assert lease(cluster)["leaseTransitions"] > transitions
 
 
 def test_an_operator_that_shuts_down_releases_the_lease(
-    environment: Environment, cluster: Cluster
+    environment: Environment, cluster: Cluster, disruption: Disruption
 ) -> None:
-    previous = other(cluster, "")
-    # No operator runs that would take the Lease, so that its release can be seen.
-    operator.install(environment, values=["--set", "replicas=0"])
-    given_back = wait_for("the Lease given back", lambda: lease(cluster), _is_free)
-    assert given_back["leaseDurationSeconds"] == 1
-    operator.install(environment)
-    assert other(cluster, previous)
+    with disruption():
+        previous = other(cluster, "")
+        # No operator runs that would take the Lease, so that its release can be seen.
+        operator.install(environment, values=["--set", "replicas=0"])
+        given_back = wait_for("the Lease given back", lambda: lease(cluster), _is_free)
+        assert given_back["leaseDurationSeconds"] == 1
+        operator.install(environment)
+        assert other(cluster, previous)
 
 
 def _is_free(spec: Json) -> bool:
@@ -130,11 +132,12 @@ def test_a_namespace_whose_lease_is_refused_says_so_until_it_is_served(
 
 
 @pytest.fixture(scope="module")
-def second_release(environment: Environment) -> Iterator[None]:
+def second_release(environment: Environment, disruption: Disruption) -> Iterator[None]:
     """A second release that also serves all namespaces."""
-    operator.install_beside(environment, SECOND)
-    yield
-    operator.uninstall_beside(environment, SECOND)
+    with disruption():
+        operator.install_beside(environment, SECOND)
+        yield
+        operator.uninstall_beside(environment, SECOND)
 
 
 def second_pods(cluster: Cluster) -> list[str]:
