@@ -3,10 +3,10 @@
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, fields
-from typing import cast
+from dataclasses import dataclass
 
 import urllib3
+from pydantic import TypeAdapter
 
 from scale_tests.cluster import views
 from scale_tests.cluster.kube import ApiError, Cluster, Json, core
@@ -34,13 +34,13 @@ class NodeStatus:
     incarnation: int
     joined: bool
     active: tuple[str, ...]
-    increments: int
-    value: int
-    converged: bool
-    phase: str
-    digest: str
+    increments: int = 0
+    value: int = 0
+    converged: bool = False
+    phase: str = ""
+    digest: str = ""
     memory_bytes: int
-    sync_payload_bytes: int
+    sync_payload_bytes: int = 0
     channels: tuple[tuple[str, ChannelCounters], ...]
     version: str
     otp: str
@@ -52,31 +52,22 @@ class NodeStatus:
     """When it learnt that all were done, in seconds since 1970, as `started_at`."""
 
 
+_NODE = TypeAdapter(NodeStatus)
+
+
 def node_status(item: Json) -> NodeStatus:
-    """The dataclass of a node's `/status`."""
-    overlay = item["overlay"]
-    workload = cast(Json, item.get("workload") or {})
-    return NodeStatus(
-        name=item["node"],
-        incarnation=item["incarnation"],
-        joined=overlay["joined"],
-        active=tuple(overlay["active"]),
-        increments=workload.get("increments", 0),
-        value=workload.get("value", 0),
-        converged=workload.get("converged", False),
-        phase=workload.get("phase", ""),
-        digest=workload.get("digest", ""),
-        memory_bytes=item["memory_bytes"],
-        sync_payload_bytes=item.get("sync_payload_bytes", 0),
-        channels=tuple(
-            (name, ChannelCounters(**{f.name: c[f.name] for f in fields(ChannelCounters)}))
-            for name, c in sorted(item["channels"].items())
-        ),
-        version=item["version"],
-        otp=item["otp"],
-        counted=cast(Json, workload.get("entry_of") or {}).get(workload.get("actor", "")),
-        started_at=workload.get("started_at"),
-        finished_at=workload.get("finished_at"),
+    """The dataclass of a node's `/status`. A node without a workload counts nothing."""
+    overlay, workload = item["overlay"], item.get("workload") or {}
+    return _NODE.validate_python(
+        {
+            **workload,
+            **item,
+            "name": item["node"],
+            "joined": overlay["joined"],
+            "active": overlay["active"],
+            "channels": sorted(item["channels"].items()),
+            "counted": (workload.get("entry_of") or {}).get(workload.get("actor")),
+        }
     )
 
 

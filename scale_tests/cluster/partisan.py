@@ -3,10 +3,12 @@
 What nodes report is in `nodes`, so that one can be checked against the other.
 """
 
-from collections.abc import Hashable, Iterable
-from dataclasses import dataclass, field, fields
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, TypeVar
+
+from pydantic import ConfigDict, TypeAdapter, with_config
+from pydantic.alias_generators import to_camel
 
 from scale_tests.cluster.kube import Cluster, Json, core, holds, partisan_cluster
 
@@ -26,11 +28,8 @@ CHILDREN = {
 }
 """Every kind of object that belongs to a cluster, with its API."""
 
-
 SHARD_SIZE = 250
 """Most pods of one StatefulSet, which is part of their names."""
-
-T = TypeVar("T")
 
 
 def node_name(cluster: str, ordinal: int) -> str:
@@ -75,6 +74,8 @@ class WorkloadStatus:
     replaced_nodes: int = 0
 
 
+# A CRD may hold a number as text, because structural schemas discourage floats: it is read as one.
+@with_config(ConfigDict(alias_generator=to_camel))
 @dataclass(frozen=True, kw_only=True)
 class ClusterStatus:
     """The status of a PartisanCluster at one time."""
@@ -98,7 +99,7 @@ class ClusterStatus:
     mean_degree: float = 0.0
     channels: tuple[ChannelRates, ...] = ()
     workload: WorkloadStatus = field(default_factory=WorkloadStatus)
-    timings: tuple[tuple[str, str], ...] = ()
+    timings: Mapping[str, str] = field(default_factory=dict)
     conditions: tuple[Condition, ...] = ()
 
     def condition(self, type_: str) -> Condition | None:
@@ -159,6 +160,9 @@ class ClusterStatus:
         )
 
 
+_STATUS = TypeAdapter(ClusterStatus)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Pods:
     """The progress of a cluster's pods, and an obstacle to the start of one."""
@@ -174,20 +178,16 @@ def cluster_status(item: Json) -> ClusterStatus:
     """The dataclass of a PartisanCluster's JSON. What the operator has not set stays default."""
     status, metadata = item.get("status") or {}, item["metadata"]
     overlay = status.get("overlay") or {}
-    of_overlay = ("previousKind", "components", "isolated", "meanDegree")
-    flat = {**status, **{key: overlay[key] for key in of_overlay if key in overlay}}
-    return _filled(
-        ClusterStatus,
-        flat,
-        name=metadata["name"],
-        uid=metadata["uid"],
-        generation=metadata["generation"],
-        replicas_wanted=item["spec"]["replicas"],
-        overlay=overlay.get("kind") or item["spec"]["overlay"]["kind"],
-        channels=tuple(_filled(ChannelRates, c) for c in status.get("channels") or ()),
-        workload=_filled(WorkloadStatus, status.get("workload") or {}),
-        timings=tuple(sorted((status.get("timings") or {}).items())),
-        conditions=tuple(_filled(Condition, c) for c in status.get("conditions") or ()),
+    return _STATUS.validate_python(
+        {
+            **status,
+            **overlay,
+            "name": metadata["name"],
+            "uid": metadata["uid"],
+            "generation": metadata["generation"],
+            "replicasWanted": item["spec"]["replicas"],
+            "overlay": overlay.get("kind") or item["spec"]["overlay"]["kind"],
+        }
     )
 
 
@@ -259,31 +259,11 @@ def pods(items: Iterable[Json]) -> Pods:
     )
 
 
-def _filled(kind: type[T], item: Json, **given: Any) -> T:
-    """A dataclass of the members of `item` that its fields name; null stays default.
+def milestones(timings: Mapping[str, str]) -> dict[str, float | None]:
+    """The milestones of `status.timings` as seconds since the apply, by the cluster's clock.
 
-    A CRD may hold a number as text, because structural schemas discourage floats.
+    None for one that was not reached.
     """
-    found = dict(given)
-    for field_ in fields(kind):  # type: ignore[arg-type]
-        first, *rest = field_.name.split("_")
-        value = item.get(first + "".join(map(str.capitalize, rest)))
-        if value is not None and field_.name not in given:
-            found[field_.name] = float(value) if field_.type in (float, "float") else value
-    return kind(**found)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Seconds:
-    """From the apply to milestones, by the cluster's clock; None for one that was not reached."""
-
-    apply_to_ready: float | None
-    apply_to_joined: float | None
-    apply_to_converged: float | None
-
-
-def milestones(timings: dict[str, str]) -> Seconds:
-    """The milestones of `status.timings` as seconds since the apply."""
 
     def since_apply(milestone: str) -> float | None:
         applied, reached = timings.get("appliedAt"), timings.get(milestone)
@@ -292,8 +272,8 @@ def milestones(timings: dict[str, str]) -> Seconds:
         elapsed = datetime.fromisoformat(reached) - datetime.fromisoformat(applied)
         return round(elapsed.total_seconds(), 3)
 
-    return Seconds(
-        apply_to_ready=since_apply("readyAt"),
-        apply_to_joined=since_apply("joinedAt"),
-        apply_to_converged=since_apply("convergedAt"),
-    )
+    return {
+        "apply_to_ready": since_apply("readyAt"),
+        "apply_to_joined": since_apply("joinedAt"),
+        "apply_to_converged": since_apply("convergedAt"),
+    }

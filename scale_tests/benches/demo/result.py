@@ -1,7 +1,6 @@
 """The result of a run, computed from the last sample and the cluster's own times."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 from scale_tests.benches.demo.sample import Sample, sent_bytes
@@ -26,7 +25,7 @@ def compute(samples: Sequence[Sample], versions: Mapping[str, str]) -> dict[str,
         "overcounting_percent": run.overcounting_percent,
         "lost_increments": run.lost_increments,
         "replaced_nodes": run.replaced_nodes,
-        "seconds": asdict(milestones(dict(status.timings))),
+        "seconds": milestones(status.timings),
         "channels": _channels(samples),
         "sync_payload_bytes": sum(node.sync_payload_bytes for node in nodes),
         "memory_bytes_per_node": sum(node.memory_bytes for node in nodes) // max(1, len(nodes)),

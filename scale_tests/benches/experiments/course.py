@@ -89,7 +89,6 @@ def figures(place: Place, point: Point, course: Course, before: dict[str, Usage]
     kind, usage = collect.usage_of_nodes(place.environment, place.namespace, nodes, measured)
     members = collect.members(nodes, measured, usage, applied=course.applied, ready=course.ready)
     status = course.status or read_cluster(place.cluster, place.namespace, CLUSTER)
-    reached = milestones(dict(status.timings))
     running = _running_seconds(nodes) if status.finished else None
     counting = point.counting_seconds()
     equal = _are_equal(nodes, point.nodes)
@@ -113,7 +112,7 @@ def figures(place: Place, point: Point, course: Course, before: dict[str, Usage]
         "bytes_tcp": _sum([member.bytes_tcp for member in members]),
         "bytes_frames_by_channel": _by_channel(nodes),
         "seconds_to_ready": max(course.ready.values()) if course.is_ready else None,
-        "seconds_to_joined": reached.apply_to_joined,
+        "seconds_to_joined": milestones(status.timings)["apply_to_joined"],
         "seconds_running": running,
         "seconds_to_converge": None if running is None else round(running - counting, 3),
         "mean_degree": round(mean([len(node.active) for node in nodes]), 3),

@@ -4,12 +4,13 @@ Files are those that `ring_registers:write/2` of the runtime writes: operations 
 writer. Prints a line for each; exits with 1 unless all are linearizable.
 """
 
-import json
 import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from pydantic import TypeAdapter
 
 from scale_tests.host.commands import CommandError, relative
 from scale_tests.localkube.toolset import BuildError, Toolset
@@ -55,18 +56,7 @@ def judge(files: Sequence[Path]) -> list[Verdict]:
     )
     if done.returncode not in (0, 1):
         raise CommandError(argv, done.returncode, done.stdout + done.stderr)
-    return [_verdict(line) for line in done.stdout.splitlines()]
-
-
-def _verdict(line: str) -> Verdict:
-    found = json.loads(line)
-    return Verdict(
-        file=Path(found["file"]),
-        operations=found["operations"],
-        keys=found["keys"],
-        wrong=tuple(found["wrong"]),
-        unknown=tuple(found["unknown"]),
-    )
+    return [TypeAdapter(Verdict).validate_json(line) for line in done.stdout.splitlines()]
 
 
 def main(arguments: Sequence[str]) -> int:

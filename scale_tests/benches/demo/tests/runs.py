@@ -70,12 +70,12 @@ def sample(second: int, *, lost: int = 0, condition: Condition | None = None) ->
                 threshold=THRESHOLD,
                 lost_increments=lost,
             ),
-            timings=(
-                ("appliedAt", "2026-01-01T00:00:00Z"),
-                ("convergedAt", "2026-01-01T00:00:18.250Z"),
-                ("joinedAt", "2026-01-01T00:00:04.500Z"),
-                ("readyAt", "2026-01-01T00:00:04Z"),
-            ),
+            timings={
+                "appliedAt": "2026-01-01T00:00:00Z",
+                "convergedAt": "2026-01-01T00:00:18.250Z",
+                "joinedAt": "2026-01-01T00:00:04.500Z",
+                "readyAt": "2026-01-01T00:00:04Z",
+            },
             conditions=(condition,) if condition else (),
         ),
         nodes=nodes,

@@ -48,7 +48,7 @@ def ran(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
         return result(point)
 
     def existing() -> Environment:
-        return from_variables({"KUBECONFIG": "own"}, "", pushing=False)
+        return from_variables({"KUBECONFIG": "own"}, pushing=False)
 
     monkeypatch.setattr(cell, "run", run)
     monkeypatch.setattr(environments, "existing", existing)
