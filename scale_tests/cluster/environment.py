@@ -36,9 +36,7 @@ class Environment:
         return {"KUBECONFIG": str(self.kubeconfig)}
 
 
-def from_variables(
-    variables: Mapping[str, str], local_kubeconfig: str, *, pushing: bool = True
-) -> Environment:
+def from_variables(variables: Mapping[str, str], *, pushing: bool = True) -> Environment:
     """The environment of `KUBECONFIG` and `REGISTRY`.
 
     A cluster of one's own needs no registry unless `pushing`. Raises ConfigurationError: one of the
@@ -54,7 +52,7 @@ def from_variables(
         )
     repository = registry or REPOSITORY
     return Environment(
-        kubeconfig=Path(kubeconfig or local_kubeconfig),
+        kubeconfig=Path(kubeconfig or Settings().kubeconfig),
         local=not kubeconfig,
         operator_image=f"{repository}/operator:{TAG}",
         node_image=f"{repository}/erlang-node:{TAG}",
@@ -67,10 +65,9 @@ def bring_up() -> Environment:
 
     Idempotent; prints progress. Raises ConfigurationError, CommandError.
     """
-    environment = from_variables(os.environ, "")
+    environment = from_variables(os.environ)
     if environment.local:
         _module("scale_tests.localkube", "up")
-        environment = from_variables({}, str(Settings().kubeconfig))
     _module("images.builder", "build")
     if environment.local:
         load_images(*(image.archive for image in IMAGES))
@@ -114,11 +111,8 @@ def existing() -> Environment | None:
 
     Raises ConfigurationError.
     """
-    environment = from_variables(os.environ, "", pushing=False)
-    if not environment.local:
-        return environment
-    path = Settings().kubeconfig
-    return from_variables({}, str(path)) if path.exists() else None
+    environment = from_variables(os.environ, pushing=False)
+    return environment if not environment.local or environment.kubeconfig.exists() else None
 
 
 def image_digest(name: str) -> str:

@@ -14,8 +14,8 @@ from scale_tests.cluster.kube import Cluster
 from scale_tests.localkube import memory
 from scale_tests.localkube.memory import Memory
 
-LOCAL = from_variables({}, "local")
-ELSEWHERE = from_variables({"KUBECONFIG": "own"}, "local", pushing=False)
+LOCAL = from_variables({})
+ELSEWHERE = from_variables({"KUBECONFIG": "own"}, pushing=False)
 
 
 @dataclass
