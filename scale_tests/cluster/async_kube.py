@@ -62,7 +62,16 @@ class AsyncCluster:
         retry_until = None
         while True:
             try:
-                return await self._ask(method, path, body, content_type, query)
+                async with self._session.request(
+                    method,
+                    f"{self._server}/{path}",
+                    params=query,
+                    data=None if body is None else json.dumps(body),
+                    headers={"Content-Type": content_type},
+                    timeout=aiohttp.ClientTimeout(total=None, sock_connect=10, sock_read=60),
+                ) as answer:
+                    answer.raise_for_status()
+                    return cast(Json, await answer.json())
             except (aiohttp.ClientConnectionError, TimeoutError) as error:
                 failure: aiohttp.ClientError = aiohttp.ClientError(f"no answer to {method} {path}")
                 failure.__cause__ = error
@@ -74,20 +83,6 @@ class AsyncCluster:
             if loop.time() > retry_until:
                 raise failure
             await asyncio.sleep(_AGAIN_SECONDS)
-
-    async def _ask(
-        self, method: str, path: str, body: Json | None, content_type: str, query: dict[str, str]
-    ) -> Json:
-        async with self._session.request(
-            method,
-            f"{self._server}/{path}",
-            params=query,
-            data=None if body is None else json.dumps(body),
-            headers={"Content-Type": content_type},
-            timeout=aiohttp.ClientTimeout(total=None, sock_connect=10, sock_read=60),
-        ) as answer:
-            answer.raise_for_status()
-            return cast(Json, await answer.json())
 
     async def delete(self, path: str, options: Json | None = None) -> None:
         """Deletes an object; one that is not there is no error. Raises aiohttp.ClientError."""

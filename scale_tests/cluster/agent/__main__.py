@@ -7,31 +7,21 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import aiohttp
 
 from scale_tests.cluster.agent import machine, sandbox
-from scale_tests.cluster.agent.pod_manager import Ground, PodManager
+from scale_tests.cluster.agent.pod_manager import PodManager
 from scale_tests.cluster.async_kube import APPLY, AsyncCluster
 from scale_tests.cluster.fleet import build_release
 from scale_tests.localkube.settings import Settings
 
-FIELD_MANAGER = "partisan-node-agent"
+_APPLY = {"fieldManager": "partisan-node-agent", "force": "true", "content_type": APPLY}
 _RENEW_SECONDS = 10.0
 _AGAIN_SECONDS = 1.0
-
-
-def parser() -> argparse.ArgumentParser:
-    """The command line."""
-    root = argparse.ArgumentParser(prog="python -m scale_tests.cluster.agent", description=__doc__)
-    root.add_argument(
-        "--pods", type=int, default=1100, help="for how many there is room (default: %(default)s)"
-    )
-    root.add_argument("command", nargs="+", help="the command to run, after --")
-    return root
 
 
 @asynccontextmanager
@@ -42,14 +32,13 @@ async def registered(api: AsyncCluster, pods: int, address: str) -> AsyncIterato
     route = ["route", "replace", "local", str(sandbox.NETWORK), "dev", "lo"]
     subprocess.run(["ip", *route], check=True)
     place = f"api/v1/nodes/{machine.NAME}"
-    apply = {"fieldManager": FIELD_MANAGER, "force": "true", "content_type": APPLY}
-    await api.request("PATCH", place, {**node, "status": {}}, **apply)
-    await api.request("PATCH", f"{place}/status", node, **apply)
+    await api.request("PATCH", place, {**node, "status": {}}, **_APPLY)
+    await api.request("PATCH", f"{place}/status", node, **_APPLY)
     try:
         yield
     finally:
         await api.delete(place)
-        await api.delete(f"{machine.LEASES}/{machine.NAME}")
+        await api.delete(machine.LEASE)
         subprocess.run(["ip", "route", "del", *route[2:]], check=False)
 
 
@@ -62,14 +51,7 @@ async def renew(api: AsyncCluster) -> None:
     """Renews the Lease, for ever."""
     while True:
         try:
-            await api.request(
-                "PATCH",
-                f"{machine.LEASES}/{machine.NAME}",
-                machine.lease(),
-                content_type=APPLY,
-                fieldManager=FIELD_MANAGER,
-                force="true",
-            )
+            await api.request("PATCH", machine.LEASE, machine.lease(), **_APPLY)
         except (aiohttp.ClientError, TimeoutError) as error:
             print(f"node agent: the Lease was not renewed: {error}", file=sys.stderr)
         await asyncio.sleep(_RENEW_SECONDS)
@@ -96,14 +78,15 @@ async def run(arguments: argparse.Namespace, release: Path) -> int:
     # Volumes are in memory, as the pods' own.
     with tempfile.TemporaryDirectory(prefix="partisan-pods-", dir="/dev/shm") as directory:
         Path(directory).chmod(0o711)
-        ground = Ground(release=release, directory=Path(directory), address=settings.node_address)
         connector = aiohttp.TCPConnector(force_close=True, limit=0)
         async with (
             AsyncCluster(settings.kubeconfig) as api,
             aiohttp.ClientSession(connector=connector) as probes,
             registered(api, arguments.pods, settings.node_address),
         ):
-            manager = PodManager(api, ground, probes)
+            manager = PodManager(
+                api, probes, release, directory=Path(directory), host=settings.node_address
+            )
             tasks = [asyncio.create_task(renew(api)), asyncio.create_task(follow(api, manager))]
             command = await asyncio.create_subprocess_exec(*arguments.command)
             # What ends the agent ends the command, and then the agent with all pods.
@@ -117,9 +100,16 @@ async def run(arguments: argparse.Namespace, release: Path) -> int:
                 manager.end()
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main() -> int:
     """Runs the command line; returns the command's status."""
-    arguments = parser().parse_args(argv)
+    parser = argparse.ArgumentParser(
+        prog="python -m scale_tests.cluster.agent", description=__doc__
+    )
+    parser.add_argument(
+        "--pods", type=int, default=1100, help="for how many there is room (default: %(default)s)"
+    )
+    parser.add_argument("command", nargs="+", help="the command to run, after --")
+    arguments = parser.parse_args()
     # A descriptor for each process, and one for each probe.
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))

@@ -14,35 +14,23 @@ NAME = "processes"
 LABEL = "partisan.dev/agent"
 """Label and taint of the Node: only pods that select and tolerate both are scheduled there."""
 
-LEASES = "apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
-LEASE_SECONDS = 40
+LEASE = f"apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/{NAME}"
+_DATA: Json = data_of(__file__)
 
 
 def node(*, pods: int, version: str, address: str) -> Json:
     """The Node with room for so many pods; `address` is the machine's."""
-    found: Json = filled(
-        data_of(__file__),
-        pods=str(pods),
-        version=version,
-        address=address,
-        kernel=platform.release(),
-        now=moment(),
-    )
+    kernel = platform.release()
+    room = {"pods": str(pods), "version": version, "address": address}
+    found: Json = filled(_DATA["node"], kernel=kernel, now=moment(), **room)
     return found
 
 
 def lease() -> Json:
     """The Lease that the agent renews."""
-    return {
-        "apiVersion": "coordination.k8s.io/v1",
-        "kind": "Lease",
-        "metadata": {"name": NAME, "namespace": "kube-node-lease"},
-        "spec": {
-            "holderIdentity": NAME,
-            "leaseDurationSeconds": LEASE_SECONDS,
-            "renewTime": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
-        },
-    }
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    found: Json = filled(_DATA["lease"], now=now)
+    return found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,37 +41,20 @@ class Seen:
     host: str
     began: str
     started_at: str
-    started: bool
-    ready: bool
-    restarts: int
+    started: bool = False
+    ready: bool = False
+    restarts: int = 0
 
 
 def status(pod: Json, seen: Seen) -> Json:
     """The status of a pod that runs."""
+    conditions = [
+        *(condition(kind, True, pod) for kind in ("PodScheduled", "Initialized")),
+        *(condition(kind, seen.ready, pod) for kind in ("ContainersReady", "Ready")),
+    ]
     container = pod["spec"]["containers"][0]
-    return {
-        "phase": "Running",
-        "hostIP": seen.host,
-        "hostIPs": [{"ip": seen.host}],
-        "podIP": seen.address,
-        "podIPs": [{"ip": seen.address}],
-        "startTime": seen.began,
-        "conditions": [
-            *(condition(kind, True, pod) for kind in ("PodScheduled", "Initialized")),
-            *(condition(kind, seen.ready, pod) for kind in ("ContainersReady", "Ready")),
-        ],
-        "containerStatuses": [
-            {
-                "name": container["name"],
-                "image": container["image"],
-                "imageID": "",
-                "ready": seen.ready,
-                "started": seen.started,
-                "restartCount": seen.restarts,
-                "state": {"running": {"startedAt": seen.started_at}},
-            }
-        ],
-    }
+    found: Json = filled(_DATA["status"], seen=seen, container=container, conditions=conditions)
+    return found
 
 
 def condition(kind: str, holds: bool, pod: Json) -> Json:

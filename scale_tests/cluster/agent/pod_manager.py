@@ -35,16 +35,6 @@ _KEPT_SECONDS = 10.0
 """The time for which the contents of a ConfigMap or a Secret are cached."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Ground:
-    """The ground of all pods: the release that is run, and this machine's address."""
-
-    release: Path
-    directory: Path
-    address: str
-    """The machine's, on which its resolver answers, too."""
-
-
 @dataclass
 class ManagedPod:
     """One pod that the agent runs."""
@@ -58,12 +48,23 @@ class ManagedPod:
 
 
 class PodManager:
-    """Keeps the pods of the agent's Node."""
+    """Keeps the pods of the agent's Node, which run a release below a directory.
 
-    def __init__(self, api: AsyncCluster, ground: Ground, probes: aiohttp.ClientSession) -> None:
-        self._api = api
-        self._ground = ground
-        self._probes = probes
+    `host` is the machine's address, on which its resolver answers, too.
+    """
+
+    def __init__(
+        self,
+        api: AsyncCluster,
+        probes: aiohttp.ClientSession,
+        release: Path,
+        *,
+        directory: Path,
+        host: str,
+    ) -> None:
+        self._api, self._probes = api, probes
+        self._program = str(release / "bin" / "partisan_node")
+        self._directory, self._host = directory, host
         self._pods: dict[str, ManagedPod] = {}
         self._addresses = sandbox.addresses()
         self._starting = asyncio.Semaphore(STARTING)
@@ -97,17 +98,12 @@ class PodManager:
             managed.room.remove()
 
     def _new(self, pod: Json) -> ManagedPod:
-        room = Sandbox(self._ground.directory / pod["metadata"]["uid"])
-        seen = Seen(
-            address=next(self._addresses),
-            host=self._ground.address,
-            began=moment(),
-            started_at=moment(),
-            started=False,
-            ready=False,
-            restarts=0,
+        address, now = next(self._addresses), moment()
+        return ManagedPod(
+            pod=pod,
+            room=Sandbox(self._directory / pod["metadata"]["uid"]),
+            seen=Seen(address=address, host=self._host, began=now, started_at=now),
         )
-        return ManagedPod(pod=pod, room=room, seen=seen)
 
     async def _keep(self, managed: ManagedPod) -> None:
         """A pod from its beginning to its end."""
@@ -156,11 +152,10 @@ class PodManager:
 
     def _start(self, managed: ManagedPod) -> subprocess.Popen[bytes]:
         room, user = managed.room, _user(managed.pod)
-        program = str(self._ground.release / "bin" / "partisan_node")
-        flags = room.resolver(managed.pod, self._ground.address)
+        flags = room.resolver(managed.pod, self._host)
         with (room.directory / "log").open("ab") as log:
             return subprocess.Popen(
-                [*_LAST, program, "foreground", *flags],
+                [*_LAST, self._program, "foreground", *flags],
                 env=room.environment(managed.pod, managed.seen.address),
                 cwd=room.directory,
                 stdin=subprocess.DEVNULL,

@@ -70,7 +70,10 @@ class Sandbox:
         variable that would also name these rules.
         """
         resolver, rules = self.directory / "resolv.conf", self.directory / "inetrc"
-        resolver.write_text(_resolver(pod["metadata"]["namespace"], dns))
+        # As a kubelet writes it: the namespace's names come first.
+        services = f"svc.{CLUSTER_DOMAIN}"
+        search = f"{pod['metadata']['namespace']}.{services} {services} {CLUSTER_DOMAIN}"
+        resolver.write_text(f"nameserver {dns}\nsearch {search}\n")
         rules.write_text(f'{{resolv_conf, "{resolver}"}}.\n{{lookup, [dns]}}.\n')
         return ("-kernel", "inetrc", f'"{rules}"')
 
@@ -132,9 +135,3 @@ def _field(pod: Json, path: str, address: str) -> str:
     if path not in known:
         raise UnsupportedError(f"the field {path} is not known here")
     return str(known[path])
-
-
-def _resolver(namespace: str, dns: str) -> str:
-    """The resolver's file, as a kubelet writes it: the namespace's names come first."""
-    domains = (f"{namespace}.svc.{CLUSTER_DOMAIN}", f"svc.{CLUSTER_DOMAIN}", CLUSTER_DOMAIN)
-    return f"nameserver {dns}\nsearch {' '.join(domains)}\n"
