@@ -12,12 +12,6 @@ from scale_tests.cluster.wait import wait_for
 
 NAMESPACE = "simulated"
 _PATCHING_AT_ONCE = 8
-_STALL_SECONDS = 300.0
-
-
-def hyparview(name: str, pods: int) -> Json:
-    """A HyParView cluster without a workload."""
-    return kube.manifest(name, replicas=pods, overlay={"kind": "HyParView"})
 
 
 def prepare(cluster: Cluster) -> None:
@@ -42,14 +36,16 @@ def stand_up(cluster: Cluster, count: int, pods: int, say: Callable[[str], None]
     for index in range(count):
         name = f"c{index}"
         applied[name] = time.monotonic()
-        cluster.create(partisan_cluster(NAMESPACE), hyparview(name, pods))
+        # A HyParView cluster without a workload.
+        body = kube.manifest(name, replicas=pods, overlay={"kind": "HyParView"})
+        cluster.create(partisan_cluster(NAMESPACE), body)
     stood: dict[str, float] = {}
 
     def read() -> int:
         now, found = time.monotonic(), statuses(cluster)
         for item in found:
             name = item["metadata"]["name"]
-            if is_ready(item) and name not in stood:
+            if holds(item, "Ready") and name not in stood:
                 stood[name] = now - applied[name]
                 if len(stood) % 5 == 0 or count < 5:
                     say(f"{len(stood)} of {count} clusters ready after {stood[name]:.1f} s")
@@ -59,7 +55,6 @@ def stand_up(cluster: Cluster, count: int, pods: int, say: Callable[[str], None]
         f"{count} clusters of {pods} simulated pods",
         read,
         lambda _: len(stood) == count,
-        stall_seconds=_STALL_SECONDS,
         period_seconds=0.25,
     )
     return sorted(stood.values())
@@ -68,11 +63,6 @@ def stand_up(cluster: Cluster, count: int, pods: int, say: Callable[[str], None]
 def statuses(cluster: Cluster) -> list[Json]:
     """All clusters, as the API server has them. Raises ApiError."""
     return cluster.list(partisan_cluster(NAMESPACE))
-
-
-def is_ready(item: Json) -> bool:
-    """Whether a cluster's condition Ready is True."""
-    return holds(item, "Ready")
 
 
 def disturb(cluster: Cluster, pods: int, changes: int) -> None:

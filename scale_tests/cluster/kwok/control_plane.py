@@ -6,8 +6,9 @@ Adds an audit log of some users' requests; controllers may have Kubernetes' own 
 import ipaddress
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from scale_tests.cluster import programs
@@ -72,7 +73,12 @@ def control_plane(
     client, log = Client(settings), settings.logs / "audit.log"
     with ExitStack() as stack:
         for component in _components(settings, log, audited, default_limits=default_limits):
-            stack.enter_context(_running(settings, client, component))
+            processes.write_files(settings, component)
+            obstacle = partial(client.obstacle, component.ready)
+            program = programs.running(
+                component.name, component.argv, settings.logs, obstacle=obstacle
+            )
+            stack.enter_context(program)
         yield ControlPlane(settings=settings, cluster=Cluster(settings.kubeconfig), audit_log=log)
 
 
@@ -114,11 +120,3 @@ def _components(
             yield at_default_limits(component)
         elif component.name in PROGRAMS:
             yield component
-
-
-def _running(
-    settings: Settings, client: Client, component: Component
-) -> AbstractContextManager[int]:
-    processes.write_files(settings, component)
-    name, argv, logs = component.name, component.argv, settings.logs
-    return programs.running(name, argv, logs, obstacle=lambda: client.obstacle(component.ready))

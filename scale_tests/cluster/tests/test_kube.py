@@ -8,7 +8,7 @@ from threading import Thread
 import pytest
 import yaml
 
-from scale_tests.cluster.kube import ApiError, Cluster
+from scale_tests.cluster.kube import ApiError, Cluster, holds, manifest
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -56,3 +56,9 @@ def test_a_kubeconfig_that_cannot_be_used_is_named(tmp_path: Path, content: str 
         file.write_text(content)
     with pytest.raises(ApiError, match=f"KUBECONFIG: {file} cannot be used"):
         Cluster(file)
+
+
+def test_a_condition_holds_when_its_status_is_true() -> None:
+    assert not holds(manifest("a"), "Ready")
+    assert holds({"status": {"conditions": [{"type": "Ready", "status": "True"}]}}, "Ready")
+    assert not holds({"status": {"conditions": [{"type": "Ready", "status": "False"}]}}, "Ready")

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from scale_tests.cluster.kube import holds
 from scale_tests.cluster.kwok import audit, clusters, startup
 from scale_tests.cluster.kwok.audit import Request
 from scale_tests.cluster.kwok.control_plane import control_plane
@@ -110,7 +111,9 @@ def measure(scenario: Scenario, directory: Path, say: Callable[[str], None]) -> 
             "at_rest": asdict(phase(resting, rested, found)),
             **(_storm(scenario, rested, calm, found) if scenario.storm_pods else {}),
             "in_all": asdict(phase(began, calm, found)),
-            "clusters_ready_at_end": sum(map(clusters.is_ready, clusters.statuses(plane.cluster))),
+            "clusters_ready_at_end": sum(
+                holds(item, "Ready") for item in clusters.statuses(plane.cluster)
+            ),
             "peak_memory_bytes": operator.peak_memory_bytes(),
             "samples": [asdict(sample) for sample in samples],
         }

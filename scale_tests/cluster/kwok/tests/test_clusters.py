@@ -2,7 +2,7 @@
 
 import pytest
 
-from scale_tests.cluster.kwok.clusters import hyparview, is_ready, some_pods, states
+from scale_tests.cluster.kwok.clusters import some_pods, states
 
 
 def test_clusters_take_turns() -> None:
@@ -17,9 +17,3 @@ def test_every_pod_ends_as_it_began() -> None:
     for pods in (300, 1000):
         with pytest.raises(ValueError, match="do not end where they began"):
             states(pods, 1000)
-
-
-def test_a_cluster_is_ready_when_its_condition_says_so() -> None:
-    assert not is_ready(hyparview("a", 3))
-    assert is_ready({"status": {"conditions": [{"type": "Ready", "status": "True"}]}})
-    assert not is_ready({"status": {"conditions": [{"type": "Ready", "status": "False"}]}})
