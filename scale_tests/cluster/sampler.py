@@ -1,11 +1,18 @@
-"""Samples of a cluster, taken on a thread of their own, and waits for a condition on them."""
+"""Samples of a cluster: taken on a thread of their own, waited for, and summed up.
+
+A sample is the cluster at one time, as operator and nodes report it.
+"""
 
 import threading
 import time
-from collections.abc import Callable, Hashable
-from typing import Generic, Protocol, Self, TypeVar
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, Self, TypeVar
 
 from scale_tests.cluster.kube import ApiError
+from scale_tests.cluster.nodes import NodeStatus
+from scale_tests.cluster.partisan import ClusterStatus
 from scale_tests.cluster.wait import STALL_SECONDS, StallClock, StalledError
 
 PERIOD_SECONDS = 1.0
@@ -14,15 +21,29 @@ _SHARE_OF_TIME = 3
 nodes leaves the machine to them."""
 
 
-class Timed(Protocol):
-    """A sample."""
+@dataclass(frozen=True, kw_only=True)
+class Observation:
+    """The operator's status, and right after it the reports of the nodes that answered."""
+
+    seconds: float
+    """Its beginning, since the sampler was made."""
+
+    cluster: ClusterStatus
+    nodes: tuple[NodeStatus, ...]
 
     @property
-    def seconds(self) -> float:
-        """Its beginning, in seconds since the sampler was made."""
+    def joined(self) -> int:
+        """Nodes that report that they are in the overlay."""
+        return sum(node.joined for node in self.nodes)
+
+    @property
+    def values(self) -> tuple[int, int]:
+        """The smallest and the largest count that a replica holds."""
+        values = [node.value for node in self.nodes]
+        return (min(values), max(values)) if values else (0, 0)
 
 
-Sample = TypeVar("Sample", bound=Timed)
+Sample = TypeVar("Sample", bound=Observation)
 
 
 class Sampler(Generic[Sample]):
@@ -127,3 +148,37 @@ class Sampler(Generic[Sample]):
         with self._changed:
             self.samples.append(sample)
             self._changed.notify_all()
+
+
+def totals(
+    observations: Sequence[Observation], counters: Callable[[NodeStatus], Mapping[str, int]]
+) -> list[tuple[float, Counter[str]]]:
+    """Counters summed over all nodes, with the seconds of each observation.
+
+    A node's counters start again at 0 with its process; the counts of its previous incarnations
+    stay in the sum.
+    """
+    sums: Counter[str] = Counter()
+    last: dict[str, tuple[int, Mapping[str, int]]] = {}
+    line = []
+    for observation in observations:
+        for node in observation.nodes:
+            incarnation, before = last.get(node.name, (node.incarnation, {}))
+            now = counters(node)
+            sums.update(now)
+            if incarnation == node.incarnation:
+                sums.subtract(before)
+            last[node.name] = (node.incarnation, now)
+        line.append((observation.seconds, sums.copy()))
+    return line
+
+
+def slopes(line: Sequence[tuple[float, float]], window: float) -> Iterator[tuple[float, float]]:
+    """The rise of a line per unit of time, against time, over the `window` before it."""
+    start = 0
+    for end, (at, value) in enumerate(line):
+        while start + 1 < end and at - line[start + 1][0] >= window:
+            start += 1
+        elapsed = at - line[start][0]
+        if elapsed > 0:
+            yield at, (value - line[start][1]) / elapsed

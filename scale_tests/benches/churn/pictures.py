@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from scale_tests.benches.churn.result import Outcome, Recording
 from scale_tests.benches.churn.timeline import Phase, phase_at, sent
-from scale_tests.cluster.observation import slopes
+from scale_tests.cluster.sampler import slopes
 from scale_tests.host.documents import data_of
 from scale_tests.measure.drawing import (
     BLUE,

@@ -11,8 +11,8 @@ import urllib3
 
 from scale_tests.cluster import views
 from scale_tests.cluster.nodes import NodeStatus, components, read_nodes, read_nodes_at
-from scale_tests.cluster.observation import Observation, totals
 from scale_tests.cluster.partisan import read_addresses
+from scale_tests.cluster.sampler import Observation, totals
 from scale_tests.cluster.subject import Subject
 
 _ENOUGH = 0.9

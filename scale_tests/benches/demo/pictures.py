@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from scale_tests.benches.demo.sample import Sample, sent_bytes
-from scale_tests.cluster.observation import slopes
+from scale_tests.cluster.sampler import slopes
 from scale_tests.host.units import size
 from scale_tests.measure.drawing import (
     BLUE,

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from scale_tests.cluster.kube import Cluster
 from scale_tests.cluster.nodes import read_nodes
-from scale_tests.cluster.observation import Observation, totals
 from scale_tests.cluster.partisan import Pods, read_cluster, read_pods
+from scale_tests.cluster.sampler import Observation, totals
 
 Line = list[tuple[float, float]]
 """Points of seconds since the apply, and a value."""

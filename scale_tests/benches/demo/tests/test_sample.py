@@ -6,7 +6,7 @@ import pytest
 
 from scale_tests.benches.demo.sample import Sample, sent_bytes
 from scale_tests.benches.demo.tests import runs
-from scale_tests.cluster.observation import slopes
+from scale_tests.cluster.sampler import slopes
 from scale_tests.cluster.tests.nodes import NODES, node
 
 
