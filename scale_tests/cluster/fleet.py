@@ -41,9 +41,9 @@ class FleetError(Exception):
 class Plan:
     """The configuration of a fleet's nodes.
 
-    `overlay`, `channels` and `workload` are Erlang terms, `seeds` is the number of seeds, and
-    `emulator_flags` are added to the release's. The first `servers` nodes are always seeds.
-    `heartbeat_ms` is the interval of heartbeats; None: the default.
+    `overlay`, `channels` and `workload` are Erlang terms, and `emulator_flags` are added to the
+    release's. The first node is the seed, or the first `servers` nodes are. `heartbeat_ms` is the
+    interval of heartbeats; None: the default.
     """
 
     nodes: int
@@ -51,17 +51,13 @@ class Plan:
     channels: str = "[#{name => default, parallelism => 1, monotonic => false}]"
     workload: str = "none"
     run: str = ""
-    seeds: int = 1
     servers: int = 0
     emulator_flags: str = ""
     heartbeat_ms: int | None = None
 
     def config(self) -> str:
         """The configuration that all of them read."""
-        spread = range(self.servers) or [
-            index * self.nodes // self.seeds for index in range(self.seeds)
-        ]
-        seeds = hints(spread)
+        seeds = hints(range(max(1, self.servers)))
         heartbeat = f"heartbeat_interval => {self.heartbeat_ms}, " if self.heartbeat_ms else ""
         return f"""\
 #{{cluster => <<"{_CLUSTER}">>, namespace => <<"default">>, replicas => {self.nodes},

@@ -21,8 +21,6 @@ class ChannelCounters:
 
     sent_messages: int
     sent_bytes: int
-    received_messages: int
-    received_bytes: int
     dropped: int
 
 

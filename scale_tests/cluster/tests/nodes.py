@@ -27,8 +27,6 @@ def node(index: int, second: int, *, incarnation: int = 1, sent: int | None = No
                 ChannelCounters(
                     sent_messages=second,
                     sent_bytes=100 * second if sent is None else sent,
-                    received_messages=second,
-                    received_bytes=100 * second,
                     dropped=0,
                 ),
             ),

@@ -21,9 +21,7 @@ def node(
     joined: bool = True,
 ) -> NodeStatus:
     """A node with these neighbours."""
-    counters = ChannelCounters(
-        sent_messages=0, sent_bytes=sent, received_messages=0, received_bytes=0, dropped=0
-    )
+    counters = ChannelCounters(sent_messages=0, sent_bytes=sent, dropped=0)
     return NodeStatus(
         name=name,
         incarnation=INCARNATIONS[name] if incarnation is None else incarnation,

@@ -52,6 +52,6 @@ def test_the_picture_of_a_mesh(tmp_path: Path) -> None:
     assert "<svg" in drawn.file.read_text()
 
 
-def test_seeds_are_spread_over_the_nodes() -> None:
-    text = Plan(nodes=9, seeds=3).config()
-    assert [f"fleet-{index}" in text for index in (0, 3, 6, 1)] == [True, True, True, False]
+def test_the_first_node_is_the_seed() -> None:
+    text = Plan(nodes=9).config()
+    assert [f"fleet-{index}" in text for index in (0, 1)] == [True, False]
