@@ -2,8 +2,9 @@
 
 import json
 import urllib.parse
+from bisect import bisect
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -69,17 +70,10 @@ def most_lists(found: Iterable[Request], seconds: float) -> dict[str, int]:
             times[entry.resource, entry.namespace, entry.selector].append(entry.at)
     most: dict[str, int] = {}
     for (resource, _, _), moments in sorted(times.items()):
-        most[resource] = max(most.get(resource, 0), _most_within(sorted(moments), seconds))
-    return most
-
-
-def _most_within(moments: Sequence[float], seconds: float) -> int:
-    """The most of these times, which ascend, in any half-open interval of that length."""
-    first = most = 0
-    for last, moment in enumerate(moments):
-        while moment - moments[first] >= seconds:
-            first += 1
-        most = max(most, last - first + 1)
+        moments.sort()
+        # Up to each, in the half-open interval of that length which it ends.
+        within = (n - bisect(moments, at - seconds) for n, at in enumerate(moments, start=1))
+        most[resource] = max(most.get(resource, 0), *within)
     return most
 
 

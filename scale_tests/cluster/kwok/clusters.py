@@ -3,6 +3,8 @@
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import groupby, zip_longest
+from operator import itemgetter
 
 from scale_tests.cluster import kube
 from scale_tests.cluster.kube import Cluster, Json, core, holds, moment, partisan_cluster
@@ -82,12 +84,8 @@ def disturb(cluster: Cluster, pods: int, changes: int) -> None:
 
 def some_pods(pods: Sequence[tuple[str, str]], count: int) -> list[str]:
     """The names of so many of these pods, given with their clusters, which take turns."""
-    turns: dict[str, int] = {}
-    ranked = []
-    for owner, name in sorted(pods):
-        ranked.append((turns.get(owner, 0), owner, name))
-        turns[owner] = turns.get(owner, 0) + 1
-    return [name for _, _, name in sorted(ranked)[:count]]
+    names = [[name for _, name in own] for _, own in groupby(sorted(pods), key=itemgetter(0))]
+    return [name for turn in zip_longest(*names) for name in turn if name is not None][:count]
 
 
 def states(pods: int, changes: int) -> list[bool]:

@@ -15,6 +15,8 @@ from scale_tests.cluster import programs
 from scale_tests.cluster.kube import Cluster
 from scale_tests.cluster.kwok import confinement
 from scale_tests.host import files
+from scale_tests.host.documents import data_of
+from scale_tests.host.templates import filled
 from scale_tests.localkube import build, configs, processes
 from scale_tests.localkube.api import Client
 from scale_tests.localkube.certificates import Identity, ensure_certificates, issue
@@ -82,22 +84,12 @@ def control_plane(
         yield ControlPlane(settings=settings, cluster=Cluster(settings.kubeconfig), audit_log=log)
 
 
-def audit_policy(users: Sequence[str]) -> str:
-    """The policy, as JSON, by which the requests of some users are logged, without their bodies."""
-    policy = {
-        "apiVersion": "audit.k8s.io/v1",
-        "kind": "Policy",
-        "omitStages": ["RequestReceived"],
-        "rules": [{"level": "Metadata", "users": list(users)}, {"level": "None"}],
-    }
-    return json.dumps(policy, indent=2) + "\n"
-
-
 def audited(component: Component, policy: Path, log: Path, users: Sequence[str]) -> Component:
-    """The API server with an audit log that is never rotated."""
+    """The API server with an audit log of these users' requests, which is never rotated."""
     flags = (f"--audit-policy-file={policy}", f"--audit-log-path={log}")
     argv = [*component.argv, *flags, "--audit-log-maxsize=100000"]
-    return replace(component, argv=argv, files={**component.files, policy: audit_policy(users)})
+    text = json.dumps(filled(data_of(__file__), users=list(users)), indent=2) + "\n"
+    return replace(component, argv=argv, files={**component.files, policy: text})
 
 
 def at_default_limits(component: Component) -> Component:

@@ -93,41 +93,27 @@ def _finite(seconds: float) -> float | None:
     return round(seconds, 4) if math.isfinite(seconds) else None
 
 
-PERIOD = 1.0
-
-
-@dataclass(frozen=True, kw_only=True)
-class Sample:
-    """One second."""
-
-    second: float
-    ready: int
-    """Pods of all clusters."""
-
-    memory_mib: float
-    """The operator's resident memory."""
-
-    cpu_seconds: float
-    """The operator's, since its start."""
-
-
 @contextmanager
-def sampling(cluster: Cluster, operator: OperatorProcess) -> Iterator[list[Sample]]:
-    """Takes a sample every second until the block is left."""
-    samples: list[Sample] = []
+def sampling(cluster: Cluster, operator: OperatorProcess) -> Iterator[list[dict[str, float]]]:
+    """Takes a sample every second until the block is left.
+
+    Of the ready pods of all clusters, and of the operator's resident memory in MiB and processor
+    time since its start.
+    """
+    samples: list[dict[str, float]] = []
     began = time.monotonic()
 
     def take() -> None:
         with suppress(ApiError):  # A busy API server: the next second has another sample.
             found = statuses(cluster)
             samples.append(
-                Sample(
-                    second=round(time.monotonic() - began, 1),
-                    ready=sum(item.get("status", {}).get("ready") or 0 for item in found),
-                    memory_mib=round(procfs.memory(operator.pid)["Rss"] / MIB, 1),
-                    cpu_seconds=procfs.cpu_seconds(operator.pid),
-                )
+                {
+                    "second": round(time.monotonic() - began, 1),
+                    "ready": sum(item.get("status", {}).get("ready") or 0 for item in found),
+                    "memory_mib": round(procfs.memory(operator.pid)["Rss"] / MIB, 1),
+                    "cpu_seconds": procfs.cpu_seconds(operator.pid),
+                }
             )
 
-    with repeating(take, PERIOD):
+    with repeating(take, period_seconds=1.0):
         yield samples

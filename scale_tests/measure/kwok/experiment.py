@@ -115,7 +115,7 @@ def measure(scenario: Scenario, directory: Path, say: Callable[[str], None]) -> 
                 holds(item, "Ready") for item in clusters.statuses(plane.cluster)
             ),
             "peak_memory_bytes": operator.peak_memory_bytes(),
-            "samples": [asdict(sample) for sample in samples],
+            "samples": samples,
         }
 
 
