@@ -54,21 +54,15 @@ class Report(Protocol):
 
     def checks(self, cells: Sequence[Any], /) -> list[Check]:
         """The targets, with the values found."""
+        return []
 
     def tables(self, cells: Sequence[Any], /) -> Mapping[str, Table]:
         """The figures by the titles of their tables, for terminal and page."""
-
-
-class NoReport:
-    """The report of a benchmark whose runs make one of their own: see `Session.reported`."""
-
-    def checks(self, _cells: Sequence[Any]) -> list[Check]:
-        """None."""
-        return []
-
-    def tables(self, _cells: Sequence[Any]) -> Mapping[str, Table]:
-        """None."""
         return {}
+
+
+class NoReport(Report):
+    """The report of a benchmark whose runs make one of their own: see `Session.reported`."""
 
 
 @dataclass(frozen=True, kw_only=True)

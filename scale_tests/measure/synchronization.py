@@ -54,27 +54,21 @@ class Row:
 
 def rows(figures: Iterable[Cell]) -> list[Row]:
     """The figures by mode and size."""
+    found = [
+        Row(
+            mode=mode,
+            nodes=nodes,
+            increments=int(values["increments"]),
+            payload=_whole(values, "payload_bytes") / GIB,
+            control=_whole(values, "control_bytes") / GIB,
+            frames=_whole(values, "frame_bytes") / GIB,
+            seconds_behind=values["seconds_behind"],
+            seconds_to_converge=values["seconds_to_converge"],
+        )
+        for (mode, nodes), values in grouped(figures, EXPERIMENT).items()
+    ]
     order = list(MOST)
-    return sorted(
-        (
-            _row(mode, nodes, values)
-            for (mode, nodes), values in grouped(figures, EXPERIMENT).items()
-        ),
-        key=lambda row: (order.index(row.mode), row.nodes),
-    )
-
-
-def _row(mode: str, nodes: int, values: dict[str, float]) -> Row:
-    return Row(
-        mode=mode,
-        nodes=nodes,
-        increments=int(values["increments"]),
-        payload=_whole(values, "payload_bytes") / GIB,
-        control=_whole(values, "control_bytes") / GIB,
-        frames=_whole(values, "frame_bytes") / GIB,
-        seconds_behind=values["seconds_behind"],
-        seconds_to_converge=values["seconds_to_converge"],
-    )
+    return sorted(found, key=lambda row: (order.index(row.mode), row.nodes))
 
 
 def _whole(values: dict[str, float], name: str) -> float:
