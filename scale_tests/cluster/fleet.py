@@ -196,21 +196,19 @@ class Fleet:
         """The answers of those of these nodes that answer. Raises FleetError: a node has ended."""
         self._check()
         with ThreadPoolExecutor(_ASKING_AT_ONCE) as pool:
-            answers = pool.map(lambda index: _ask(index, path), indices)
-            found = zip(indices, answers, strict=True)
-            return {index: answer for index, answer in found if answer is not None}
+            answers = pool.map(lambda index: _request(index, "GET", path), indices)
+            # A node whose workload does not answer in time answers with another status.
+            return {
+                index: json.loads(body)
+                for index, (status, body) in zip(indices, answers, strict=True)
+                if status == HTTPStatus.OK
+            }
 
     def _check(self) -> None:
         for index, process in self.processes.items():
             if process.poll() not in (None, -signal.SIGKILL):
                 log = (self.directory / f"{name(index)}.log").read_text()[-_LAST_WORDS:]
                 raise FleetError(f"{name(index)} ended with {process.returncode}:\n{log}")
-
-
-def _ask(index: int, path: str) -> Any:
-    # A node whose workload does not answer in time answers with another status.
-    status, body = _request(index, "GET", path)
-    return json.loads(body) if status == HTTPStatus.OK else None
 
 
 def _request(

@@ -103,21 +103,14 @@ def uninstall(environment: Environment) -> list[str]:
     Returns those, as `namespace/name`: they would go with the CRD. Raises CommandError, ApiError.
     """
     cluster = Cluster(environment.kubeconfig)
-    left = clusters(cluster)
+    items = cluster.list(f"{PARTISAN}/partisanclusters") if cluster.find(CRD) else []
+    left = [f"{item['metadata']['namespace']}/{item['metadata']['name']}" for item in items]
     if not left:
         uninstall_release(environment)
         kubectl(environment, "delete", "crd", CRD.rpartition("/")[2], "--ignore-not-found")
         kubectl(environment, "delete", "namespace", NAMESPACE, "--ignore-not-found")
         cluster.delete(LEASE)
     return left
-
-
-def clusters(cluster: Cluster) -> list[str]:
-    """All PartisanClusters, as `namespace/name`; none without a CRD. Raises ApiError."""
-    if cluster.find(CRD) is None:
-        return []
-    items = cluster.list(f"{PARTISAN}/partisanclusters")
-    return [f"{item['metadata']['namespace']}/{item['metadata']['name']}" for item in items]
 
 
 def uninstall_release(

@@ -84,9 +84,9 @@ class Subject:
         """Merges changes into its spec, as a user's edit does. Raises ApiError."""
         self.cluster.patch(self.path, {"spec": spec})
 
-    def kubectl(self, *arguments: str) -> str:
+    def kubectl(self, *arguments: str, stdin: str | None = None) -> str:
         """Runs kubectl in its namespace. Raises CommandError."""
-        return operator.kubectl(self.environment, "-n", self.namespace, *arguments)
+        return operator.kubectl(self.environment, "-n", self.namespace, *arguments, stdin=stdin)
 
     def status(self) -> ClusterStatus:
         """The status that the operator reports. Raises ApiError."""
@@ -211,9 +211,8 @@ class Subject:
 
         So a run lasts as long as a test takes. Raises CommandError, StalledError.
         """
-        pod = min(self.pods())
-        console = ("exec", "--stdin", pod, "--", _CONSOLE, "remote_console")
-        operator.kubectl(self.environment, "-n", self.namespace, *console, stdin=_COUNT_ON)
+        command = ("exec", "--stdin", min(self.pods()), "--", _CONSOLE, "remote_console")
+        self.kubectl(*command, stdin=_COUNT_ON)
         return self.wait_finished()
 
     def wait_degraded(self, reason: str, *texts: str) -> str:

@@ -36,15 +36,11 @@ def of_machine(otp: Iterable[str]) -> dict[str, str]:
 
 
 def of_repository() -> dict[str, str]:
-    """The version of this checkout."""
-    return {"python": platform.python_version(), "source": _source()}
-
-
-def _source() -> str:
     """The commit, and whether anything but docs/, where pages are written, differs from it."""
     changed = ["git", "status", "--porcelain", "-uno", "--", ":/", ":(exclude,top)docs"]
     dirty = "-dirty" if _said(changed) else ""
-    return _said(["git", "describe", "--always"]) + dirty
+    source = _said(["git", "describe", "--always"]) + dirty
+    return {"python": platform.python_version(), "source": source}
 
 
 def _said(argv: Sequence[str]) -> str:

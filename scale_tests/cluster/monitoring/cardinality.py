@@ -5,7 +5,6 @@ many addresses of this machine, each with a page of a real node.
 """
 
 import json
-import re
 import tempfile
 import threading
 from collections import Counter
@@ -70,12 +69,8 @@ def bound(channels: int) -> int:
 
 def node_series(page: str) -> NodeSeries:
     """Counts the series of a node's `/metrics`."""
-    lines = [line for line in page.splitlines() if line and not line.startswith("#")]
-    named = [re.search(r'[{,]channel="([^"]*)"', line) for line in lines]
-    channels = Counter(found[1] for found in named if found)
-    return NodeSeries(
-        fixed=OF_TARGET + sum(found is None for found in named), channels=dict(channels)
-    )
+    found = Counter(dict(labels).get("channel", "") for _, labels in Page.parse(page).samples)
+    return NodeSeries(fixed=OF_TARGET + found.pop("", 0), channels=dict(found))
 
 
 def measure(page: str, *, nodes: int = NODES, interval: str = "15s") -> Load:

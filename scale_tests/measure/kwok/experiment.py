@@ -1,13 +1,12 @@
 """One scenario: clusters are formed, rest, and may go through a storm of changes of their pods."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from scale_tests.cluster.kube import holds
 from scale_tests.cluster.kwok import audit, clusters, startup
-from scale_tests.cluster.kwok.audit import Request
 from scale_tests.cluster.kwok.control_plane import control_plane
 from scale_tests.cluster.kwok.machines import USER as KWOK
 from scale_tests.cluster.kwok.machines import count_for, machines
@@ -102,30 +101,27 @@ def measure(scenario: Scenario, directory: Path, say: Callable[[str], None]) -> 
             calm = _calm(operator)
         with plane.audit_log.open() as log:
             found = list(audit.requests(log))
-        return {
+        cell: Cell = {
             "pods_are": "simulated",
             **asdict(scenario),
             "ready_seconds": [round(seconds, 2) for seconds in ready_seconds],
             "startup": asdict(startup.measure(audit.between(found, began.at, formed.at))),
             "forming": asdict(phase(began, formed, found)),
             "at_rest": asdict(phase(resting, rested, found)),
-            **(_storm(scenario, rested, calm, found) if scenario.storm_pods else {}),
+        }
+        if scenario.storm_pods:
+            storm = phase(rested, calm, found)
+            bound = storm_bound(scenario.clusters, storm.seconds)
+            cell |= {"storm": asdict(storm), "storm_changes": CHANGES, "storm_bound": bound}
+        return {
+            **cell,
             "in_all": asdict(phase(began, calm, found)),
             "clusters_ready_at_end": sum(
                 holds(item, "Ready") for item in clusters.statuses(plane.cluster)
             ),
             "peak_memory_bytes": operator.peak_memory_bytes(),
-            "samples": samples,
+            "samples": [*samples],
         }
-
-
-def _storm(scenario: Scenario, start: Mark, end: Mark, found: Sequence[Request]) -> Cell:
-    storm = phase(start, end, found)
-    return {
-        "storm": asdict(storm),
-        "storm_changes": CHANGES,
-        "storm_bound": storm_bound(scenario.clusters, storm.seconds),
-    }
 
 
 def _calm(operator: OperatorProcess) -> Mark:
