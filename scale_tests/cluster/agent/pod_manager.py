@@ -75,7 +75,12 @@ class PodManager:
         uid = pod["metadata"]["uid"]
         managed = self._pods.get(uid)
         if managed is None:
-            managed = self._pods[uid] = self._new(pod)
+            address, now = next(self._addresses), moment()
+            managed = self._pods[uid] = ManagedPod(
+                pod=pod,
+                room=Sandbox(self._directory / uid),
+                seen=Seen(address=address, host=self._host, began=now, started_at=now),
+            )
             managed.task = asyncio.create_task(self._keep(managed))
             managed.task.add_done_callback(partial(_tell_if_lost, pod["metadata"]["name"]))
         managed.pod = pod
@@ -96,14 +101,6 @@ class PodManager:
         end([managed.process for managed in all_pods if managed.process is not None])
         for managed in all_pods:
             managed.room.remove()
-
-    def _new(self, pod: Json) -> ManagedPod:
-        address, now = next(self._addresses), moment()
-        return ManagedPod(
-            pod=pod,
-            room=Sandbox(self._directory / pod["metadata"]["uid"]),
-            seen=Seen(address=address, host=self._host, began=now, started_at=now),
-        )
 
     async def _keep(self, managed: ManagedPod) -> None:
         """A pod from its beginning to its end."""
