@@ -24,17 +24,7 @@ COLOURS = {"State": VERMILION, "Delta": BLUE, "Tree": GREEN, "Aggregate": PURPLE
 HOLLOW: Any = {"marker": "o", "markersize": 8, "markerfacecolor": "none"}
 """The marks of figures that were not measured: published or simulated."""
 
-STYLE: Any = {
-    "font.size": 10.5,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "grid.color": "#dddddd",
-    "grid.linewidth": 0.6,
-    "legend.frameon": False,
-    "svg.hashsalt": "partisan",
-    "svg.fonttype": "none",
-}
+STYLE = mpl.rc_params_from_file(Path(__file__).with_suffix(".mplstyle"), use_default_template=False)
 """matplotlib's parameters, in force while a figure is made and saved."""
 
 Material = TypeVar("Material")

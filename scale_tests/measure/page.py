@@ -12,17 +12,7 @@ from markdown_it import MarkdownIt
 from scale_tests.host.units import GIB
 from scale_tests.measure.checks import Check
 
-STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
-table { border-collapse: collapse; margin: 1rem 0; font-size: 0.85rem; display: block;
-  overflow-x: auto; }
-th, td { padding: 0.25rem 0.7rem; border-bottom: 1px solid #ddd; text-align: right; }
-th:first-child, td:first-child { text-align: left; }
-figure { margin: 1.5rem 0; }
-figure svg { max-width: 100%; height: auto; }
-"""
-
-
+STYLE = Path(__file__).with_suffix(".css").read_text()
 _IMAGE = re.compile(r'<p><img src="([^"]+)"[^>]*></p>')
 
 
@@ -120,7 +110,7 @@ def hypertext(page: Page, directory: Path) -> str:
     body = renderer.render(markdown(page, directory))
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        f"<title>{html.escape(page.title)}</title><style>{STYLE}</style></head>\n"
+        f"<title>{html.escape(page.title)}</title><style>\n{STYLE}</style></head>\n"
         f"<body>\n{re.sub(_IMAGE, drawn, body)}</body></html>\n"
     )
 

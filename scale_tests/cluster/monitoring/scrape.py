@@ -4,19 +4,15 @@ What is wrong with a monitor then shows in the data of demo and tests.
 """
 
 import re
-from typing import Any
 
 from scale_tests.cluster.kube import Json
+from scale_tests.host.documents import data_of
+from scale_tests.host.templates import filled
 
 _ENDPOINTS = {"PodMonitor": "podMetricsEndpoints", "ServiceMonitor": "endpoints"}
 """The kinds of monitors, and the field of each one's endpoints."""
 
-_TARGET = {
-    "namespace": "__meta_kubernetes_namespace",
-    "pod": "__meta_kubernetes_pod_name",
-    "container": "__meta_kubernetes_pod_container_name",
-}
-"""The labels that the Prometheus operator gives to every target, and where they come from."""
+_DATA: Json = data_of(__file__)
 
 
 def configuration(objects: list[Json], rule_file: str) -> Json:
@@ -30,11 +26,8 @@ def configuration(objects: list[Json], rule_file: str) -> Json:
         if item["kind"] in _ENDPOINTS
         for endpoint in item["spec"][_ENDPOINTS[item["kind"]]]
     ]
-    return {
-        "global": {"evaluation_interval": "5s"},
-        "rule_files": [rule_file],
-        "scrape_configs": jobs,
-    }
+    found: Json = filled(_DATA["configuration"], rule_file=rule_file, jobs=jobs)
+    return found
 
 
 def _job(monitor: Json, endpoint: Json) -> Json:
@@ -49,47 +42,29 @@ def _job(monitor: Json, endpoint: Json) -> Json:
     if of_pods:
         # Pods that have ended stay for a while, and answer no more.
         keep.append(_keep("__meta_kubernetes_pod_phase", "(Pending|Running)"))
+    keep.append(_keep(f"__meta_kubernetes_{ports}_port_name", endpoint["port"]))
     own = [
         {"source_labels": rule["sourceLabels"], "target_label": rule["targetLabel"]}
         for rule in endpoint.get("relabelings", [])
     ]
     name = f"{metadata['namespace']}/{metadata['name']}"
-    targets = [{"source_labels": [meta], "target_label": name} for name, meta in _TARGET.items()]
-    return {
-        # Distinguishes those of a monitor with several endpoints; the label `job` is the same.
-        "job_name": "/".join([name, *([endpoint["scheme"]] if "scheme" in endpoint else [])]),
-        "honor_labels": endpoint.get("honorLabels", False),
-        "scrape_interval": endpoint["interval"],
-        "scrape_timeout": endpoint["interval"],
-        "metrics_path": endpoint["path"],
-        "scheme": endpoint.get("scheme", "http"),
-        **_tls(endpoint.get("tlsConfig")),
-        "kubernetes_sd_configs": [
-            {
-                "role": "pod" if of_pods else "endpointslice",
-                **_namespaces(spec.get("namespaceSelector", {}), metadata["namespace"]),
-            }
-        ],
-        "relabel_configs": [
-            *keep,
-            _keep(f"__meta_kubernetes_{ports}_port_name", endpoint["port"]),
-            {"target_label": "job", "replacement": name},
-            *targets,
-            *own,
-        ],
-    }
-
-
-def _tls(config: Json | None) -> dict[str, Any]:
-    if config is None:
-        return {}
-    return {"tls_config": {"insecure_skip_verify": config["insecureSkipVerify"]}}
-
-
-def _namespaces(selector: Json, own: str) -> dict[str, Any]:
-    if selector.get("any"):
-        return {}
-    return {"namespaces": {"names": selector.get("matchNames", [own])}}
+    discovery: Json = {"role": "pod" if of_pods else "endpointslice"}
+    namespaces = spec.get("namespaceSelector", {})
+    if not namespaces.get("any"):
+        names = namespaces.get("matchNames", [metadata["namespace"]])
+        discovery["namespaces"] = {"names": names}
+    job: Json = filled(
+        _DATA["job"],
+        job="/".join([name, *([endpoint["scheme"]] if "scheme" in endpoint else [])]),
+        honor_labels=endpoint.get("honorLabels", False),
+        endpoint=endpoint,
+        scheme=endpoint.get("scheme", "http"),
+        discovery=discovery,
+        relabelings=[*keep, *filled(_DATA["targets"], name=name), *own],
+    )
+    if "tlsConfig" in endpoint:
+        job["tls_config"] = {"insecure_skip_verify": endpoint["tlsConfig"]["insecureSkipVerify"]}
+    return job
 
 
 def _keep(label: str, pattern: str) -> Json:
