@@ -26,7 +26,7 @@ class Observation:
     """The operator's status, and right after it the reports of the nodes that answered."""
 
     seconds: float
-    """Its beginning, since the sampler was made."""
+    """Its beginning, in seconds since the sampler was made."""
 
     cluster: ClusterStatus
     nodes: tuple[NodeStatus, ...]
