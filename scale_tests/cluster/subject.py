@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from subprocess import DEVNULL, Popen
-from tempfile import TemporaryDirectory
+from tempfile import NamedTemporaryFile
 from typing import Any, cast
 
 from scale_tests.cluster import kube, operator
@@ -103,21 +103,21 @@ class Subject:
         No state is missed between two calls. A state may arrive later than a read returns it.
         """
         kubectl = [operator.tool("kubectl"), "-n", self.namespace]
-        with TemporaryDirectory() as directory:
-            file = Path(directory, "states")
-            with (
-                file.open("w") as output,
-                Popen(
-                    [*kubectl, "get", "pcl", self.name, "--watch", "--output=json"],
-                    env={**os.environ, **self.environment.variables},
-                    stdin=DEVNULL,
-                    stdout=output,
-                ) as watching,
-            ):
-                try:
-                    yield lambda: documents(file.read_text())
-                finally:
-                    watching.terminate()
+        with (
+            NamedTemporaryFile() as output,
+            Popen(
+                # One line for each state; the last one may still be being written.
+                [*kubectl, "get", "pcl", self.name, "--watch", '--output=jsonpath={@}{"\\n"}'],
+                env={**os.environ, **self.environment.variables},
+                stdin=DEVNULL,
+                stdout=output,
+            ) as watching,
+        ):
+            try:
+                lines = Path(output.name)
+                yield lambda: [json.loads(line) for line in lines.read_text().split("\n")[:-1]]
+            finally:
+                watching.terminate()
 
     def nodes(self) -> list[NodeStatus]:
         """The reports of the nodes that answer. Raises ApiError."""
@@ -247,20 +247,6 @@ class Subject:
         """Deletes it and waits until nothing of it is left. Raises StalledError, ApiError."""
         self.cluster.delete(self.path)
         wait_for(f"{self.name}: deletion", self.children, lambda left: not left)
-
-
-def documents(text: str) -> list[Json]:
-    """The JSON objects of a text that is still being written."""
-    found, decoder = [], json.JSONDecoder()
-    text = text.lstrip()
-    while text:
-        try:
-            document, end = decoder.raw_decode(text)
-        except ValueError:
-            break
-        found.append(document)
-        text = text[end:].lstrip()
-    return found
 
 
 def kill_pod(subject: Subject, pod: str) -> None:
