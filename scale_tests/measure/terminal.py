@@ -1,8 +1,7 @@
 """The end of a command on the terminal."""
 
 import signal
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 from rich.console import Console
 
@@ -16,22 +15,15 @@ def run(command: Callable[[], int], *expected: type[Exception], interrupted: str
     An `expected` error is one line and status 1; others are defects, with a traceback.
     `interrupted` describes the state after an interruption, or after SIGTERM.
     """
+    # A termination from outside clears away what the command started, as Ctrl-C does.
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        with _terminated_as_interrupted():
-            return command()
+        return command()
     except expected as error:
         Console(stderr=True).print(f"error: {error}", style="red", markup=False, soft_wrap=True)
         return 1
     except KeyboardInterrupt:
         Console().print(f"\nInterrupted{interrupted}", markup=False)
         return INTERRUPTED
-
-
-@contextmanager
-def _terminated_as_interrupted() -> Iterator[None]:
-    """Has a termination from outside clear away what the command started, as Ctrl-C does."""
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
     finally:
         signal.signal(signal.SIGTERM, before)

@@ -1,6 +1,7 @@
 """Figures out of a page of metrics in Prometheus's format, and what came between two of them."""
 
 import math
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -67,18 +68,16 @@ def quantile(share: float, earlier: Page, later: Page, histogram: str) -> float:
 
     Linear within a bucket; infinite above the last finite bound; NaN without observations.
     """
-    before = earlier.buckets(histogram)
-    counts = {
-        bound: count - before.get(bound, 0.0) for bound, count in later.buckets(histogram).items()
-    }
-    if not counts or counts[math.inf] == 0:
+    before, after = earlier.buckets(histogram), later.buckets(histogram)
+    bounds = [0.0, *after]
+    counts = [0.0, *(count - before.get(bound, 0.0) for bound, count in after.items())]
+    # The last bucket holds all that the histogram has counted.
+    if counts[-1] == 0:
         return math.nan
-    rank = share * counts[math.inf]
-    low, below = 0.0, 0.0
-    for bound, count in counts.items():
-        if count >= rank:
-            if math.isinf(bound):
-                return bound
-            return low + (bound - low) * (rank - below) / (count - below)
-        low, below = bound, count
-    raise AssertionError("the last bucket of a histogram holds all that it has counted")
+    rank = share * counts[-1]
+    bucket = bisect_left(counts, rank, lo=1)
+    low, high = bounds[bucket - 1], bounds[bucket]
+    if math.isinf(high):
+        return high
+    below = counts[bucket - 1]
+    return low + (high - low) * (rank - below) / (counts[bucket] - below)
