@@ -14,9 +14,8 @@ from pathlib import Path
 
 from images.builder import bases
 from images.builder.catalogue import IMAGE_OTP, OTP_SUITES, erlang_builder
-from images.builder.tools import ImageError, run
 from scale_tests.host import files
-from scale_tests.host.commands import ROOT, CommandError, capture
+from scale_tests.host.commands import ROOT, ExpectedError, capture
 
 RUNTIME = ROOT / "erlang_node"
 """Our own applications."""
@@ -29,16 +28,13 @@ _ELF = b"\x7fELF"
 def use(release: str = IMAGE_OTP) -> None:
     """Makes this process, and those it starts, find that release's programs first.
 
-    Raises CommandError: it cannot be made; the message names the reason.
+    Raises ExpectedError: it cannot be made; the message names the reason.
     """
-    try:
-        os.environ.update(environment(ensure(release), release))
-    except ImageError as error:
-        raise CommandError(["python", "-m", "scale_tests.otp", release], 1, str(error)) from error
+    os.environ.update(environment(ensure(release), release))
 
 
 def compile_runtime() -> None:
-    """Compiles our applications on the image's release. Raises CommandError."""
+    """Compiles our applications on the image's release. Raises ExpectedError."""
     use()
     capture(["env", "-C", str(RUNTIME), "rebar3", "compile"])
 
@@ -57,7 +53,7 @@ def environment(root: Path, release: str) -> dict[str, str]:
 def ensure(release: str) -> Path:
     """Unpacks a release unless it is there, and returns where.
 
-    Raises ImageError: it cannot be made; the message names the reason.
+    Raises ExpectedError: it cannot be made; the message names the reason.
     """
     base = erlang_builder(release)
     target = ROOT / "build" / "otp" / f"{release}-{bases.fingerprint(base)}"
@@ -80,10 +76,10 @@ def settle(root: Path, place: Path) -> None:
             continue
         content = file.read_bytes()
         if content.startswith(_ELF):
-            loader = Path(run(["patchelf", "--print-interpreter", str(file)]))
+            loader = Path(capture(["patchelf", "--print-interpreter", str(file)]).strip())
             real = (root / loader.relative_to("/")).resolve().relative_to(root.resolve())
             own = ["--set-interpreter", str(place / real), "--force-rpath"]
-            run(["patchelf", *own, "--set-rpath", str(place / real.parent), str(file)])
+            capture(["patchelf", *own, "--set-rpath", str(place / real.parent), str(file)])
         elif content.startswith(b"#!/bin/sh"):
             home = f"/{ERLANG}".encode()
             file.write_bytes(content.replace(home, str(place / ERLANG).encode()))
@@ -101,7 +97,7 @@ def main() -> int:
     options = parser.parse_args()
     try:
         use(options.release)
-    except CommandError as error:
+    except ExpectedError as error:
         print(f"otp: {error}", file=sys.stderr)
         return 1
     if options.command:

@@ -10,10 +10,8 @@ from charts.tools.definition import check_definition
 from charts.tools.previous import check_values, check_version, unpacked, version
 from charts.tools.queries import check_queries
 from charts.tools.readme import check_readme
-from charts.tools.values import ChartError
 from scale_tests.cluster.operator import CHART, helm
-from scale_tests.host.commands import ROOT, CommandError, capture, stream
-from scale_tests.localkube.toolset import BuildError
+from scale_tests.host.commands import ROOT, ExpectedError, capture, stream
 
 TOOLS = "charts/tools/go"
 KUBE_VERSION = "1.36.3"
@@ -46,7 +44,7 @@ def main() -> int:
         check_values()
         print(f"chart: {version(CHART)} takes the values of {version(unpacked())}")
         stream(["go", "-C", TOOLS, "tool", "helm-unittest", str(chart)])
-    except (ChartError, CommandError, BuildError, FileNotFoundError) as error:
+    except (ExpectedError, FileNotFoundError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     return 0

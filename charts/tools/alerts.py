@@ -8,10 +8,9 @@ from typing import Any
 
 import yaml
 
-from charts.tools.values import ChartError
 from images.builder.prometheus import TOOLSET
 from scale_tests.cluster.operator import CHART
-from scale_tests.host.commands import ROOT, stream
+from scale_tests.host.commands import ROOT, ExpectedError, stream
 
 ALERTS = ROOT / CHART / "files" / "alerts.yaml"
 TESTS = ROOT / CHART / "tests" / "alerts"
@@ -53,7 +52,7 @@ def chart_alerts() -> list[Alert]:
 
 
 def check_tested(names: Iterable[str], tests: Iterable[Mapping[str, Any]]) -> None:
-    """Check that each alert fires in one test and is quiet in another. Raises ChartError."""
+    """Check that each alert fires in one test and is quiet in another. Raises ExpectedError."""
     fires: set[str] = set()
     quiet: set[str] = set()
     for file in tests:
@@ -64,11 +63,11 @@ def check_tested(names: Iterable[str], tests: Iterable[Mapping[str, Any]]) -> No
     for name in names:
         if name not in fires & quiet:
             missing = "fires" if name not in fires else "is quiet"
-            raise ChartError(f"no test in {TESTS.name}/ in which {name} {missing}")
+            raise ExpectedError(f"no test in {TESTS.name}/ in which {name} {missing}")
 
 
 def check_alerts() -> None:
-    """Runs promtool on alerts and tests. Raises ChartError, CommandError, BuildError."""
+    """Runs promtool on alerts and tests. Raises ExpectedError."""
     files = sorted(TESTS.glob("*.yaml"))
     check_tested(
         [alert.name for alert in chart_alerts()],
@@ -80,5 +79,5 @@ def check_alerts() -> None:
 
 
 def promtool() -> str:
-    """The path of promtool: the system's, or else built. Raises BuildError."""
+    """The path of promtool: the system's, or else built. Raises ExpectedError."""
     return shutil.which("promtool") or str(TOOLSET.ensure_built() / "promtool")

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import yaml
 
-from charts.tools.values import ChartError
 from scale_tests.cluster.operator import CHART
-from scale_tests.host.commands import ROOT, CommandError, capture
+from scale_tests.host.commands import ROOT, CommandError, ExpectedError, capture
 from scale_tests.localkube.build import module_version
 from scale_tests.localkube.toolset import Toolset
 
@@ -24,11 +23,11 @@ TOOLSET = Toolset(
 
 
 def oldest() -> str:
-    """The oldest Kubernetes that the chart allows, as `1.30`. Raises ChartError for another one."""
+    """The oldest Kubernetes that the chart allows, as `1.30`. Raises ExpectedError: another one."""
     allowed = str(yaml.safe_load((ROOT / CHART / "Chart.yaml").read_text())["kubeVersion"])
     minor = module_version("k8s.io/apiextensions-apiserver", TOOLSET.directory).split(".")[1]
     if not re.fullmatch(rf">=1\.{minor}\.0-0", allowed):
-        raise ChartError(
+        raise ExpectedError(
             f"Chart.yaml has kubeVersion {allowed}, and the CRD is checked with 1.{minor}: "
             f"change {TOOLSET.directory.relative_to(ROOT)}/go.mod with it"
         )
@@ -36,11 +35,11 @@ def oldest() -> str:
 
 
 def check_definition(path: str = DEFINITION) -> str:
-    """Checks a CRD with that release; returns the release. Raises ChartError, BuildError."""
+    """Checks a CRD with that release; returns the release. Raises ExpectedError."""
     release = oldest()
     validate = TOOLSET.ensure_built() / "validate"
     try:
         capture([str(validate), path])
     except CommandError as error:
-        raise ChartError(f"Kubernetes {release} rejects {path}:\n{error.output}") from None
+        raise ExpectedError(f"Kubernetes {release} rejects {path}:\n{error.output}") from None
     return release

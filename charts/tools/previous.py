@@ -15,10 +15,9 @@ from pathlib import Path
 
 import yaml
 
-from charts.tools.values import ChartError
 from scale_tests.cluster.operator import CHART, tool
 from scale_tests.host import files
-from scale_tests.host.commands import ROOT, CommandError, capture, relative
+from scale_tests.host.commands import ROOT, CommandError, ExpectedError, capture, relative
 
 ARCHIVE = Path(__file__).with_name("previous.tgz")
 """That chart, packed."""
@@ -43,10 +42,10 @@ def unpacked() -> str:
 
 
 def check_version() -> None:
-    """Checks that the chart's version follows the previous one. Raises ChartError."""
+    """Checks that the chart's version follows the previous one. Raises ExpectedError."""
     now, before = version(CHART), version(unpacked())
     if _number(now) <= _number(before):
-        raise ChartError(f"{CHART} has version {now}, the previous one {before}")
+        raise ExpectedError(f"{CHART} has version {now}, the previous one {before}")
 
 
 def check_values() -> None:

@@ -19,7 +19,7 @@ VARIABLES = {
 
 
 def check_queries() -> int:
-    """Parses all queries with promtool; returns their number. Raises CommandError, BuildError."""
+    """Parses all queries with promtool; returns their number. Raises ExpectedError."""
     rules = [
         {
             "record": f"panel:query:{number}",

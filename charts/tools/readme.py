@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from charts.tools.alerts import Alert, chart_alerts
-from charts.tools.values import ChartError, Value, described_values
+from charts.tools.values import Value, described_values
 from scale_tests.cluster.operator import CHART
-from scale_tests.host.commands import ROOT, relative
+from scale_tests.host.commands import ROOT, ExpectedError, relative
 from scale_tests.host.documents import with_part
 from scale_tests.measure.page import row
 
@@ -32,7 +32,7 @@ def alerts_table(alerts: Sequence[Alert]) -> str:
 
 
 def generated(text: str, chart: Path) -> str:
-    """The README with generated tables. Raises ChartError."""
+    """The README with generated tables. Raises ExpectedError."""
     values = described_values(
         (chart / "values.yaml").read_text(), json.loads((chart / "values.schema.json").read_text())
     )
@@ -40,13 +40,13 @@ def generated(text: str, chart: Path) -> str:
         text = with_part(text, "values", values_table(values))
         return with_part(text, "alerts", alerts_table(chart_alerts()))
     except ValueError as error:
-        raise ChartError(f"{relative(README)}: {error}") from error
+        raise ExpectedError(f"{relative(README)}: {error}") from error
 
 
 def check_readme() -> None:
-    """Compares the README with its sources. Raises ChartError when it differs."""
+    """Compares the README with its sources. Raises ExpectedError when it differs."""
     if README.read_text() != generated(README.read_text(), README.parent):
-        raise ChartError(f"{relative(README)} is out of date: make readme")
+        raise ExpectedError(f"{relative(README)} is out of date: make readme")
 
 
 def _default(value: Value) -> str:
@@ -58,7 +58,7 @@ def main() -> int:
     """Writes the tables; returns the exit status."""
     try:
         README.write_text(generated(README.read_text(), README.parent))
-    except ChartError as error:
+    except ExpectedError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     return 0

@@ -8,9 +8,7 @@ from typing import Any
 
 import yaml
 
-
-class ChartError(Exception):
-    """The chart breaks a rule; the message names the value."""
+from scale_tests.host.commands import ExpectedError
 
 
 def schema_paths(schema: Mapping[str, Any]) -> set[str]:
@@ -60,20 +58,20 @@ class Value:
 def described_values(text: str, schema: Mapping[str, Any]) -> list[Value]:
     """All values of values.yaml in their order.
 
-    Raises ChartError unless every value is commented and in the schema, and conversely.
+    Raises ExpectedError unless every value is commented and in the schema, and conversely.
     """
     known, written, content = schema_paths(schema), text.splitlines(), yaml.safe_load(text)
     lines, values = value_lines(text, known), []
     for path, line in lines.items():
         if path not in known:
-            raise ChartError(f"values.schema.json does not know {path}")
+            raise ExpectedError(f"values.schema.json does not know {path}")
         description = _comment_above(written, line)
         if not description:
-            raise ChartError(f"values.yaml:{line + 1}: no comment above {path}")
+            raise ExpectedError(f"values.yaml:{line + 1}: no comment above {path}")
         default = reduce(getitem, path.split("."), content)
         values.append(Value(path=path, default=default, description=description))
     if known - lines.keys():
-        raise ChartError(f"values.yaml lacks {', '.join(sorted(known - lines.keys()))}")
+        raise ExpectedError(f"values.yaml lacks {', '.join(sorted(known - lines.keys()))}")
     return values
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from images.builder import console
 from images.builder.build import build, push
 from images.builder.catalogue import EXAMPLES, IMAGES, Image, own
-from images.builder.tools import ImageError
+from scale_tests.host.commands import ExpectedError
 
 KNOWN = {image.name: image for image in (*IMAGES, *EXAMPLES)}
 
@@ -61,7 +61,7 @@ def main() -> int:
                 build(chosen)
             else:
                 print(f"pushed {push(chosen, options.registry)}", flush=True)
-    except ImageError as error:
+    except ExpectedError as error:
         print(f"images: {error}", file=sys.stderr)
         return 1
     return 0

@@ -10,8 +10,9 @@ import tempfile
 from pathlib import Path
 
 from images.builder.catalogue import Base
-from images.builder.tools import ImageError, buildah, run
+from images.builder.tools import buildah
 from scale_tests.host import files
+from scale_tests.host.commands import ExpectedError, capture
 from scale_tests.localkube.settings import cache_directory
 
 _WITHOUT_DOCUMENTATION = (
@@ -52,7 +53,7 @@ APT = Path("/etc/apt")
 
 
 def ensure_base(base: Base) -> str:
-    """Makes a stand-in unless it exists; returns its name for buildah. Raises ImageError."""
+    """Makes a stand-in unless it exists; returns its name for buildah. Raises ExpectedError."""
     root_file_system = ensure_root_file_system(base)
     reference = f"localhost/partisan-base/{base.name}:{root_file_system.stem.rpartition('-')[2]}"
     if not buildah("images", "--quiet", "--filter", f"reference={reference}"):
@@ -73,7 +74,7 @@ def fingerprint(base: Base) -> str:
 
 
 def ensure_root_file_system(base: Base) -> Path:
-    """Makes a stand-in's root file system unless it exists; its archive. Raises ImageError."""
+    """Makes a stand-in's root file system unless it exists; its archive. Raises ExpectedError."""
     target = cache_directory() / "bases" / f"{base.name}-{fingerprint(base)}.tar"
     # Two processes that need it at once make it once.
     with files.locked(target.with_suffix(".lock")):
@@ -88,15 +89,15 @@ def _make_root_file_system(base: Base, target: Path) -> None:
     print(f"  making a base image from {', '.join(base.packages)} (about a minute)", flush=True)
     with tempfile.TemporaryDirectory(dir=target.parent) as directory:
         settings = Path(directory) / "apt.conf"
-        settings.write_text(run(["apt-config", "dump", "Acquire"]))
+        settings.write_text(capture(["apt-config", "dump", "Acquire"]))
         partial = Path(directory) / "root.tar"
         if suite == own:
             sources = [str(path) for path in _sources()]
         else:
             fields = "$(REPO_URI) $(RELEASE) $(COMPONENT)"
             listed = ["apt-get", "indextargets", "--format", fields, "Created-By: Packages"]
-            sources = [archive_of(run(listed), own)]
-        run(
+            sources = [archive_of(capture(listed), own)]
+        capture(
             [
                 *("nice", "-n", "5", "env", "SOURCE_DATE_EPOCH=0", "mmdebstrap", "--quiet"),
                 *(*_options(base), f"--aptopt={settings}"),
@@ -118,23 +119,23 @@ def _sources() -> list[Path]:
     files = [APT / "sources.list", *sorted(parts.glob("*.list")), *sorted(parts.glob("*.sources"))]
     found = [path for path in files if path.exists() and path.read_text().strip()]
     if not found:
-        raise ImageError(f"apt has no package sources in {APT}")
+        raise ExpectedError(f"apt has no package sources in {APT}")
     return found
 
 
 def archive_of(targets: str, suite: str) -> str:
-    """The archive with a release, from lines `URI RELEASE COMPONENT`. Raises ImageError if none."""
+    """The archive with a release, of lines `URI RELEASE COMPONENT`. Raises ExpectedError: none."""
     for line in targets.splitlines():
         uri, release, component = line.split()
         if (release, component) == (suite, "main"):
             return uri
-    raise ImageError(f"apt has no source of Debian's release {suite}, component main")
+    raise ExpectedError(f"apt has no source of Debian's release {suite}, component main")
 
 
 def _suite() -> str:
     release = platform.freedesktop_os_release()
     if release.get("ID") != "debian" or "VERSION_CODENAME" not in release:
-        raise ImageError(
+        raise ExpectedError(
             "stand-in base images are made from Debian's packages, on a Debian machine; elsewhere "
             "build images/*.Dockerfile with the official ones and set KUBECONFIG and REGISTRY"
         )

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from images.builder import bases, console, prometheus, wheels
 from images.builder.catalogue import ARCHIVES, OPERATOR, PROMETHEUS, TAG, Base, Image
-from images.builder.tools import ImageError, buildah, files_below, is_current, run
-from scale_tests.host.commands import ROOT
+from images.builder.tools import buildah, files_below, is_current
+from scale_tests.host.commands import ROOT, ExpectedError, capture
 
 MAX_STORED = 100
 """Most images, including steps of earlier builds, that buildah keeps before steps are removed."""
@@ -35,7 +35,7 @@ def inputs_digest(image: Image, root: Path = ROOT) -> str:
 
 
 def build(image: Image, *, anew: bool = False) -> bool:
-    """Builds an image unless up to date; returns whether it did. Raises ImageError.
+    """Builds an image unless up to date; returns whether it did. Raises ExpectedError.
 
     `anew` builds it in any case, from its base images, without steps of earlier builds.
     """
@@ -70,11 +70,11 @@ def build(image: Image, *, anew: bool = False) -> bool:
 
 
 def push(image: Image, registry: str) -> str:
-    """Pushes a built image to a registry; returns its name there. Raises ImageError."""
+    """Pushes a built image to a registry; returns its name there. Raises ExpectedError."""
     if not image.archive.exists():
-        raise ImageError(f"{image.archive} is missing: python -m images.builder build")
+        raise ExpectedError(f"{image.archive} is missing: python -m images.builder build")
     name = f"{registry.rstrip('/')}/{image.name}:{TAG}"
-    run(["skopeo", "copy", f"oci-archive:{image.archive}", f"docker://{name}"])
+    capture(["skopeo", "copy", f"oci-archive:{image.archive}", f"docker://{name}"])
     return name
 
 

@@ -4,9 +4,9 @@ import hashlib
 import shutil
 from pathlib import Path
 
-from images.builder.tools import files_below, is_current, run
+from images.builder.tools import files_below, is_current
 from scale_tests.host import files
-from scale_tests.host.commands import ROOT
+from scale_tests.host.commands import ROOT, capture
 
 CONSOLE = ROOT / "operator" / "console"
 PAGE = ROOT / "operator" / "src" / "partisan_operator" / "console" / "page"
@@ -15,7 +15,7 @@ _NOT_SOURCES = ("node_modules", "build", "test")
 
 
 def ensure_page() -> Path:
-    """Bundles the page unless it is up to date. Raises ImageError."""
+    """Bundles the page unless it is up to date. Raises ExpectedError."""
     stamps = CONSOLE / "build"
     # Tests and image builds of one checkout may ask at the same time.
     with files.locked(stamps / "lock"):
@@ -30,7 +30,7 @@ def _ensure_packages(stamp: Path) -> None:
         return
     print("Installing the npm packages of the live page", flush=True)
     stamp.unlink(missing_ok=True)
-    run(["npm", "--prefix", str(CONSOLE), "ci", "--ignore-scripts", "--no-audit", "--no-fund"])
+    capture(["npm", "--prefix", str(CONSOLE), "ci", "--ignore-scripts", "--no-audit", "--no-fund"])
     stamp.write_text(wanted)
 
 
@@ -43,7 +43,7 @@ def _ensure_bundle(stamp: Path) -> None:
     if (PAGE / "index.html").exists() and is_current(stamp, wanted):
         return
     made = stamp.with_name("page")
-    run(["node", str(CONSOLE / "build.mjs"), str(made)])
+    capture(["node", str(CONSOLE / "build.mjs"), str(made)])
     stamp.unlink(missing_ok=True)
     shutil.rmtree(PAGE, ignore_errors=True)
     made.rename(PAGE)

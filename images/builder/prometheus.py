@@ -6,9 +6,8 @@ With service discovery through Kubernetes alone, and without its web pages.
 import shutil
 from pathlib import Path
 
-from images.builder.tools import ImageError
 from scale_tests.host.commands import ROOT
-from scale_tests.localkube.toolset import BuildError, Toolset
+from scale_tests.localkube.toolset import Toolset
 
 PROGRAM = ROOT / "build" / "prometheus" / "prometheus"
 
@@ -23,11 +22,8 @@ TOOLSET = Toolset(
 
 
 def provide() -> None:
-    """Puts Prometheus where its Dockerfile copies it from. Raises ImageError if it is not built."""
-    try:
-        built = TOOLSET.ensure_built() / "prometheus"
-    except BuildError as error:
-        raise ImageError(str(error)) from error
+    """Puts Prometheus where its Dockerfile copies it from. Raises ExpectedError: no build."""
+    built = TOOLSET.ensure_built() / "prometheus"
     if not PROGRAM.exists() or PROGRAM.stat().st_mtime < built.stat().st_mtime:
         PROGRAM.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(built, PROGRAM)

@@ -5,12 +5,8 @@ from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from scale_tests.host.commands import CommandError, capture
+from scale_tests.host.commands import capture
 from scale_tests.localkube.settings import cache_directory
-
-
-class ImageError(Exception):
-    """An image cannot be built; the message is the reason."""
 
 
 def files_below(directory: Path, ignored: Sequence[str]) -> Iterator[Path]:
@@ -26,23 +22,8 @@ def is_current(stamp: Path, digest: str) -> bool:
     return stamp.exists() and stamp.read_text() == digest
 
 
-def run(argv: Sequence[str]) -> str:
-    """Runs a program; returns its standard output, stripped. Raises ImageError."""
-    try:
-        return capture(argv).strip()
-    except FileNotFoundError as error:
-        raise ImageError(f"{error.filename} is missing: python3 -m scale_tests.bootstrap") from None
-    except CommandError as error:
-        raise ImageError(str(error)) from error
-
-
 def buildah(*arguments: str) -> str:
-    """Runs buildah on a store of its own; returns its standard output. Raises ImageError."""
+    """Runs buildah on a store of its own; returns its output, stripped. Raises CommandError."""
     store = cache_directory() / "buildah"
-    return run(
-        [
-            *("nice", "-n", "5", "buildah"),
-            *("--root", str(store / "root"), "--runroot", str(store / "run")),
-            *arguments,
-        ]
-    )
+    own = ("--root", str(store / "root"), "--runroot", str(store / "run"))
+    return capture(["nice", "-n", "5", "buildah", *own, *arguments]).strip()

@@ -8,8 +8,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from images.builder.tools import is_current, run
-from scale_tests.host.commands import ROOT
+from images.builder.tools import is_current
+from scale_tests.host.commands import ROOT, capture
 
 REQUIREMENTS = ROOT / "operator" / "requirements.txt"
 WHEELS = ROOT / "build" / "wheels"
@@ -47,7 +47,7 @@ ARM64 = Target(
 
 
 def ensure_wheels(target: Target = IMAGE) -> Path:
-    """Fetches the wheels of the operator's requirements unless present. Raises ImageError."""
+    """Fetches the wheels of the operator's requirements unless present. Raises ExpectedError."""
     requirements = locked(REQUIREMENTS.read_text(), target.packages)
     wanted = hashlib.sha256(requirements.encode()).hexdigest()
     directory = target.directory
@@ -59,7 +59,7 @@ def ensure_wheels(target: Target = IMAGE) -> Path:
     directory.mkdir(parents=True)
     file = directory / "requirements.txt"
     file.write_text(requirements)
-    run(
+    capture(
         [
             *(sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"),
             *("--only-binary=:all:", f"--python-version={target.python}"),

@@ -6,16 +6,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from charts.tools.values import ChartError
-from images.builder.tools import ImageError, run
 from images.release import version
 from images.release.build import build
 from images.release.plan import Plan, default_directory, digests
 from images.release.version import ReleaseError
 from scale_tests.host import adoption
-from scale_tests.host.commands import CommandError, capture, relative
+from scale_tests.host.commands import CommandError, ExpectedError, capture, relative
 from scale_tests.localkube.ociarchive import images
-from scale_tests.localkube.toolset import BuildError
 
 
 def plan(options: argparse.Namespace) -> Plan:
@@ -58,7 +55,7 @@ def check(wanted: Plan) -> dict[str, float]:
 
 
 def push(wanted: Plan) -> None:
-    """Pushes the archives of a release, byte for byte. Raises ReleaseError, ImageError."""
+    """Pushes the archives of a release, byte for byte. Raises ReleaseError, ExpectedError."""
     archives = sorted(wanted.directory.glob("*.oci.tar"))
     if not archives:
         raise ReleaseError(f"{relative(wanted.directory)} has no archives: make release")
@@ -67,7 +64,7 @@ def push(wanted: Plan) -> None:
         if not name.startswith(f"{wanted.registry}/"):
             raise ReleaseError(f"{path.name} was built as {name}: give the same REGISTRY")
         copy = ("skopeo", "copy", "--quiet", "--all", "--preserve-digests")
-        run([*copy, f"oci-archive:{path}", f"docker://{name}"])
+        capture([*copy, f"oci-archive:{path}", f"docker://{name}"])
         print(f"pushed {name}@{digest}", flush=True)
 
 
@@ -120,14 +117,7 @@ def main() -> int:
         seconds = build(wanted) if options.command == "build" else check(wanted)
         recorded = record(wanted, options.command, seconds)
         print(f"{relative(wanted.directory)}: {len(recorded)} files", flush=True)
-    except (
-        ReleaseError,
-        ImageError,
-        ChartError,
-        CommandError,
-        BuildError,
-        FileNotFoundError,
-    ) as error:
+    except (ReleaseError, ExpectedError, FileNotFoundError) as error:
         print(f"release: {error}", file=sys.stderr)
         return 1
     return 0
@@ -139,7 +129,7 @@ def _revision() -> tuple[str, str]:
         commit, seconds = capture(["git", "log", "-1", "--format=%H %ct"]).split()
         if capture(["git", "status", "--porcelain", "--untracked-files=no"]):
             commit += "-dirty"
-    except (CommandError, FileNotFoundError, ValueError):
+    except (CommandError, ValueError):
         return "", Plan.created
     return commit, datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 

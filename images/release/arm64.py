@@ -30,7 +30,7 @@ UNUSED = "opt/partisan/erts-"
 
 
 def assemble(image: Image, built: PlatformImage) -> PlatformImage:
-    """An image for arm64, from the one that was built here. Raises ImageError, ReleaseError."""
+    """An image for arm64, from the one that was built here. Raises ExpectedError, ReleaseError."""
     if built.architecture != "amd64":
         raise ReleaseError(f"releases are built on amd64, and this machine is {built.architecture}")
     assert isinstance(image.base, Base)

@@ -17,7 +17,7 @@ IMAGES = (OPERATOR, ERLANG_NODE)
 def build(plan: Plan, *, anew: bool = False) -> dict[str, float]:
     """Builds a release; `anew` uses no result of an earlier build. Returns seconds by step.
 
-    Raises ImageError, ReleaseError, CommandError, ChartError.
+    Raises ExpectedError, ReleaseError.
     """
     shutil.rmtree(plan.directory, ignore_errors=True)
     steps: dict[str, Callable[[], object]] = {

@@ -52,7 +52,7 @@ def labels() -> dict[str, str]:
 def rendered(plan: Plan) -> list[Json]:
     """The chart's objects but the rights of users, which OLM grants itself.
 
-    Raises CommandError, ChartError.
+    Raises ExpectedError.
     """
     return chart.rendered(plan, "rbac.aggregateToUserRoles=false")
 
@@ -60,7 +60,7 @@ def rendered(plan: Plan) -> list[Json]:
 def documents(plan: Plan, objects: Iterable[Json]) -> dict[str, Json]:
     """The documents of the bundle by their paths, from the chart's rendered objects.
 
-    Raises ReleaseError: one of them is of a kind that is not expected; ChartError.
+    Raises ReleaseError: one of them is of a kind that is not expected; ExpectedError.
     """
     plain = [chart.without_helm(item) for item in objects]
     definition = deepcopy(dict(crd.definition()))
@@ -83,7 +83,7 @@ def documents(plan: Plan, objects: Iterable[Json]) -> dict[str, Json]:
 def service_version(plan: Plan, objects: list[Json], definition: Json) -> Json:
     """The ClusterServiceVersion: the operator's deployment, its rights and what users see.
 
-    Raises ChartError.
+    Raises ExpectedError.
     """
     seen = data_of(__file__)
     owned = list(_owned(definition, seen["resource"]))
@@ -141,7 +141,7 @@ def service_version(plan: Plan, objects: list[Json], definition: Json) -> Json:
 def build(plan: Plan) -> None:
     """Writes the bundle as a directory and as an image.
 
-    Raises CommandError, ReleaseError, ChartError.
+    Raises ExpectedError, ReleaseError.
     """
     found = documents(plan, rendered(plan))
     check(found)

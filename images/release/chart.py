@@ -66,7 +66,7 @@ def package(plan: Plan) -> None:
 def rendered(plan: Plan, *values: str) -> list[oci.Json]:
     """The objects of the packaged chart for the oldest Kubernetes, rendered with `values`.
 
-    Raises CommandError, ChartError.
+    Raises ExpectedError.
     """
     kubernetes = f"{oldest()}.0"
     with tempfile.TemporaryDirectory() as directory:
@@ -88,7 +88,7 @@ def manifest(plan: Plan) -> str:
     """One manifest with the namespace, the CRD and the operator, for `kubectl apply`.
 
     Its objects are not Helm's: they say so, lest Helm refuses them or is asked about them. Raises
-    CommandError, ChartError.
+    ExpectedError.
     """
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
     objects = [namespace, *(without_helm(item) for item in rendered(plan))]
@@ -119,5 +119,5 @@ _HELM = ("app.kubernetes.io/managed-by", "helm.sh/chart", "helm.sh/resource-poli
 
 
 def write_manifest(plan: Plan) -> None:
-    """Writes the manifest. Raises CommandError, ChartError."""
+    """Writes the manifest. Raises ExpectedError."""
     plan.file("install.yaml").write_text(manifest(plan))

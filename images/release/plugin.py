@@ -157,7 +157,7 @@ def merged(parts: list[dict[str, bytes]]) -> dict[str, bytes]:
 def build(plan: Plan) -> None:
     """Writes the archives, krew's manifest and a list of contents.
 
-    Raises ImageError, ReleaseError.
+    Raises ExpectedError, ReleaseError.
     """
     digests = {}
     for each in PLATFORMS:

@@ -35,7 +35,7 @@ def tool(name: str) -> str:
 def helm() -> str:
     """The path of helm, which is built with the local cluster's programs if it is missing.
 
-    Raises BuildError.
+    Raises ExpectedError.
     """
     try:
         return tool("helm")

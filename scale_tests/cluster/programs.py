@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from scale_tests.host.commands import ROOT
+from scale_tests.host.commands import ROOT, ExpectedError
 from scale_tests.localkube import waiting
-from scale_tests.localkube.errors import LocalkubeError
 
 START_LIMIT = 120.0
 """Seconds that a program may take until it is ready, on a busy machine."""
@@ -27,7 +26,7 @@ def running(
 ) -> Iterator[int]:
     """Runs a program while the block runs; waits for no `obstacle`, and yields the process id.
 
-    It is killed in the end. Raises LocalkubeError: it is not ready in time, or exits.
+    It is killed in the end. Raises ExpectedError: it is not ready in time, or exits.
     """
     log = logs / f"{name}.log"
     with (
@@ -60,12 +59,12 @@ def _wait(
     try:
         waiting.until_none(remaining, seconds=START_LIMIT)
     except waiting.TimedOutError as error:
-        raise LocalkubeError(f"{name} is not ready: {error}\n{_tail(log)}") from error
+        raise ExpectedError(f"{name} is not ready: {error}\n{_tail(log)}") from error
 
 
 def _require_running(name: str, process: subprocess.Popen[bytes], log: Path) -> None:
     if process.poll() is not None:
-        raise LocalkubeError(f"{name} ended with {process.returncode}:\n{_tail(log)}")
+        raise ExpectedError(f"{name} ended with {process.returncode}:\n{_tail(log)}")
 
 
 def _tail(log: Path) -> str:

@@ -17,7 +17,6 @@ from partisan_operator.cli import backup_file
 from docs.tools import shell, snippets, words
 from images.builder import build as builder
 from images.builder.catalogue import ELIXIR
-from images.builder.tools import run
 from images.release import chart, oci
 from images.release.__main__ import push
 from images.release.build import IMAGES
@@ -32,7 +31,7 @@ from scale_tests.cluster.wait import wait_for
 from scale_tests.e2e.conftest import NewSubject
 from scale_tests.e2e.reader import Block, Reader, blocks
 from scale_tests.host import adoption
-from scale_tests.host.commands import ROOT
+from scale_tests.host.commands import ROOT, capture
 
 pytestmark = pytest.mark.alone
 """Replaces the operator that all tests rely on."""
@@ -96,7 +95,7 @@ def provide_images(environment: Environment, plan: Plan) -> None:
     for tag in (1, 2):
         paths.append(plan.file(f"greeter-{tag}.oci.tar"))
         target = f"oci-archive:{paths[-1]}:{greeter(plan, tag)}"
-        run(["skopeo", "copy", "--quiet", f"oci-archive:{ELIXIR.archive}", target])
+        capture(["skopeo", "copy", "--quiet", f"oci-archive:{ELIXIR.archive}", target])
     if environment.local:
         load_images(*paths)
     else:

@@ -4,6 +4,7 @@ import os
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 """The root of the repository; all commands run there."""
@@ -15,7 +16,11 @@ def relative(path: Path) -> Path:
     return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
 
 
-class CommandError(Exception):
+class ExpectedError(Exception):
+    """The end of a command in one line, without a traceback: the reason, and often the remedy."""
+
+
+class CommandError(ExpectedError):
     """A command ended with an error; the message holds its output."""
 
     def __init__(self, argv: Sequence[str], status: int, output: str) -> None:
@@ -28,19 +33,7 @@ def capture(
     argv: Sequence[str], *, env: Mapping[str, str] | None = None, stdin: str | None = None
 ) -> str:
     """Runs `argv`; returns its standard output. Raises CommandError with all that it wrote."""
-    done = subprocess.run(
-        argv,
-        cwd=ROOT,
-        env={**os.environ, **(env or {})},
-        input=stdin,
-        stdin=subprocess.DEVNULL if stdin is None else None,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode != 0:
-        raise CommandError(argv, done.returncode, done.stdout + done.stderr)
-    return done.stdout
+    return _run(argv, env, input=stdin or "", capture_output=True).stdout
 
 
 def lines(
@@ -70,8 +63,21 @@ def lines(
 
 def stream(argv: Sequence[str], *, env: Mapping[str, str] | None = None) -> None:
     """Runs `argv` with this process's own standard output, for progress. Raises CommandError."""
-    done = subprocess.run(
-        argv, cwd=ROOT, env={**os.environ, **(env or {})}, stdin=subprocess.DEVNULL, check=False
-    )
+    _run(argv, env, stdin=subprocess.DEVNULL)
+
+
+def _run(
+    argv: Sequence[str], env: Mapping[str, str] | None, **streams: Any
+) -> subprocess.CompletedProcess[str]:
+    """Runs `argv` in the repository's root. Raises CommandError, also for a missing program."""
+    try:
+        done = subprocess.run(
+            argv, cwd=ROOT, env={**os.environ, **(env or {})}, text=True, check=False, **streams
+        )
+    except FileNotFoundError as error:
+        missing = f"{error.filename} is missing: python3 -m scale_tests.bootstrap"
+        raise CommandError(argv, 127, missing) from None
     if done.returncode != 0:
-        raise CommandError(argv, done.returncode, "its output is above")
+        output = "its output is above" if done.stdout is None else done.stdout + done.stderr
+        raise CommandError(argv, done.returncode, output)
+    return done

@@ -9,14 +9,14 @@ from scale_tests.host.commands import CommandError, capture
 
 def commit(revision: str) -> str:
     """The commit that git knows by this name, in twelve characters. Raises CommandError."""
-    return capture(["git", "rev-parse", "--short=12", f"{revision}^{{commit}}"]).strip()
+    return capture(["git", "rev-parse", "--verify", "--short=12", f"{revision}^{{commit}}"]).strip()
 
 
 def is_known(revision: str) -> bool:
     """Whether this clone has the revision: one without history has not."""
     try:
-        capture(["git", "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}"])
-    except (CommandError, FileNotFoundError):
+        commit(revision)
+    except CommandError:
         return False
     return True
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scale_tests.host import procfs
-from scale_tests.host.commands import ROOT, CommandError, capture
+from scale_tests.host.commands import ROOT, CommandError, ExpectedError, capture
 
 LOOPBACK, DELAYED = "127.0.5", "10.203.255"
 """The networks of a wire without and with a delay."""
@@ -24,10 +24,6 @@ _LEAST = 4096
 _FIRST = {"tcp_rmem": 131072, "tcp_wmem": 16384}
 """Buffers of a socket in bytes as the kernel has them: the least, and the first, which tuning
 enlarges."""
-
-
-class WireError(Exception):
-    """The network cannot be made; the message says why and what to do."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,14 +64,14 @@ def tcp_settings(congestion: str, window: int | None) -> dict[str, str]:
 def wire(
     rtt_ms: float, congestion: str, *, ends: int = 2, window: int | None = None
 ) -> Iterator[Wire]:
-    """A network while the block runs; `rtt_ms` 0 is loopback. Raises WireError, CommandError.
+    """A network while the block runs; `rtt_ms` 0 is loopback. Raises ExpectedError.
 
     Processes that are left in its namespaces are killed.
     """
     if os.geteuid() != 0:
-        raise WireError("network namespaces and TUN devices need root: run this as root")
+        raise ExpectedError("network namespaces and TUN devices need root: run this as root")
     if not 2 <= ends <= MOST:
-        raise WireError(f"a wire has 2 to {MOST} ends, not {ends}")
+        raise ExpectedError(f"a wire has 2 to {MOST} ends, not {ends}")
     with ExitStack() as stack:
         names = [f"bench-{os.getpid()}-{number}" for number in range(1, ends + 1)]
         if rtt_ms == 0:

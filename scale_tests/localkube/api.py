@@ -7,13 +7,13 @@ import ssl
 import urllib.parse
 from typing import Any
 
-from scale_tests.localkube.errors import LocalkubeError
+from scale_tests.host.commands import ExpectedError
 from scale_tests.localkube.settings import Settings
 
 FIELD_MANAGER = "partisan-localkube"
 
 
-class ApiError(LocalkubeError):
+class ApiError(ExpectedError):
     """An endpoint does not answer, or refuses; the message names it and the reason."""
 
 

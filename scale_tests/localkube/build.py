@@ -3,7 +3,8 @@
 import re
 from pathlib import Path
 
-from scale_tests.localkube.toolset import BuildError, Toolset
+from scale_tests.host.commands import ExpectedError
+from scale_tests.localkube.toolset import Toolset
 
 TOOLS = Path(__file__).with_name("tools")
 
@@ -23,21 +24,21 @@ PACKAGES = {
 
 
 def module_version(module: str, directory: Path = TOOLS) -> str:
-    """The version of `module` that the go.mod of a directory requires. Raises BuildError: none."""
+    """The version of `module` that the go.mod of a directory requires. Raises ExpectedError."""
     go_mod = (directory / "go.mod").read_text()
     found = re.search(rf"^(?:require)?\s+{re.escape(module)} (v\S+)", go_mod, re.MULTILINE)
     if not found:
-        raise BuildError(f"tools/go.mod requires no {module}")
+        raise ExpectedError(f"tools/go.mod requires no {module}")
     return found.group(1)
 
 
 def version() -> str:
-    """This checkout's version of Kubernetes. Raises BuildError."""
+    """This checkout's version of Kubernetes. Raises ExpectedError."""
     return module_version("k8s.io/kubernetes")
 
 
 def toolset() -> Toolset:
-    """The programs of this checkout's version of Kubernetes. Raises BuildError."""
+    """The programs of this checkout's version of Kubernetes. Raises ExpectedError."""
     return Toolset(name=version(), directory=TOOLS, programs=PACKAGES, linker_flags=_linker_flags())
 
 
@@ -47,7 +48,7 @@ def bin_directory() -> Path:
 
 
 def ensure_built() -> Path:
-    """Builds the programs unless cached; returns their directory. Raises BuildError."""
+    """Builds the programs unless cached; returns their directory. Raises ExpectedError."""
     return toolset().ensure_built()
 
 

@@ -7,9 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from scale_tests.host.commands import CommandError
+from scale_tests.host.commands import ExpectedError
 from scale_tests.localkube import build, cluster
-from scale_tests.localkube.errors import LocalkubeError
 from scale_tests.localkube.settings import RESERVED, Settings
 
 
@@ -18,7 +17,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser().parse_args(arguments)
     try:
         return options.run(options) or 0
-    except (CommandError, LocalkubeError) as error:
+    except ExpectedError as error:
         print(f"localkube: {error}", file=sys.stderr)
         return 1
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from scale_tests.host import files
+from scale_tests.host.commands import ExpectedError
 from scale_tests.localkube import (
     build,
     cgroups,
@@ -29,7 +30,6 @@ from scale_tests.localkube import (
 from scale_tests.localkube.api import ApiError, Client
 from scale_tests.localkube.certificates import ensure_certificates
 from scale_tests.localkube.components import Component, components
-from scale_tests.localkube.errors import LocalkubeError
 from scale_tests.localkube.nodes import nodes
 from scale_tests.localkube.progress import duration
 from scale_tests.localkube.settings import CGROUP, CLUSTER_DOMAIN, Settings, cache_directory
@@ -60,7 +60,7 @@ def up(settings: Settings) -> None:
     """Brings up the cluster, or its missing parts; returns once pods can run.
 
     Idempotent: restarts processes that have ended or whose configuration has changed, removes
-    surplus nodes, and brings failed ones back. Prints progress. Raises LocalkubeError: a step
+    surplus nodes, and brings failed ones back. Prints progress. Raises ExpectedError: a step
     failed; started processes stay, for their logs.
     """
     preflight.check_machine()
@@ -89,7 +89,7 @@ def up(settings: Settings) -> None:
 
 
 def down(settings: Settings) -> None:
-    """Kills everything and removes every trace. Raises LocalkubeError, which names what stays."""
+    """Kills everything and removes every trace. Raises ExpectedError, which names what stays."""
     preflight.check_user()
     began = time.monotonic()
     with exclusive():
@@ -107,10 +107,10 @@ def down(settings: Settings) -> None:
 
 
 def status(settings: Settings) -> tuple[list[ComponentStatus], str]:
-    """Each component's state, and what else keeps pods from running. Raises LocalkubeError."""
+    """Each component's state, and what else keeps pods from running. Raises ExpectedError."""
     preflight.check_user()
     if not settings.kubeconfig.exists():
-        raise LocalkubeError("the local cluster is not up: python -m scale_tests.localkube up")
+        raise ExpectedError("the local cluster is not up: python -m scale_tests.localkube up")
     client = Client(settings)
     found = []
     for component in _components(settings, build.bin_directory()):
@@ -127,12 +127,12 @@ def status(settings: Settings) -> tuple[list[ComponentStatus], str]:
 
 
 def load_images(settings: Settings, archives: Iterable[Path]) -> list[str]:
-    """Imports images on every node; returns the names that were new. Raises LocalkubeError."""
+    """Imports images on every node; returns the names that were new. Raises ExpectedError."""
     preflight.check_user()
     with exclusive():
         members = nodes(stored(settings))
         if not all(node.containerd_socket.exists() for node in members):
-            raise LocalkubeError("the local cluster is not up: python -m scale_tests.localkube up")
+            raise ExpectedError("the local cluster is not up: python -m scale_tests.localkube up")
         paths = list(archives)
         loaded = [name for node in members for name in runtime.load(node, paths)]
     return list(dict.fromkeys(loaded))
@@ -201,7 +201,7 @@ def _wait_ready(settings: Settings, client: Client, component: Component) -> Non
     def obstacle() -> str:
         if processes.find(settings, component.name) is None:
             end = "\n".join(log.read_text(errors="replace").splitlines()[-15:])
-            raise LocalkubeError(
+            raise ExpectedError(
                 f"{component.name} has ended; the last lines of its log ({log}):\n{end}"
             )
         return client.obstacle(component.ready)
@@ -209,7 +209,7 @@ def _wait_ready(settings: Settings, client: Client, component: Component) -> Non
     try:
         waiting.until_none(obstacle, seconds=START_LIMIT)
     except waiting.TimedOutError as error:
-        raise LocalkubeError(f"{component.name} is not ready: {error}; its log: {log}") from error
+        raise ExpectedError(f"{component.name} is not ready: {error}; its log: {log}") from error
 
 
 def _cluster_obstacle(settings: Settings, client: Client) -> str:

@@ -6,8 +6,8 @@ import re
 import shutil
 from pathlib import Path
 
+from scale_tests.host.commands import ExpectedError
 from scale_tests.localkube.configs import CNI_NETWORK
-from scale_tests.localkube.errors import LocalkubeError
 from scale_tests.localkube.nodes import Node, possible
 from scale_tests.localkube.settings import Settings
 
@@ -40,13 +40,13 @@ def mount_points(mountinfo: str, below: tuple[Path, ...]) -> list[str]:
 
 
 def unmount_all(*directories: Path) -> None:
-    """Unmounts file systems, volumes and network namespaces below. Raises LocalkubeError."""
+    """Unmounts file systems, volumes and network namespaces below. Raises ExpectedError."""
     libc = ctypes.CDLL(None, use_errno=True)
     mountinfo = Path("/proc/self/mountinfo").read_text()
     for point in mount_points(mountinfo, directories):
         # Detached: a user's program that has one open does not hold up the rest.
         if libc.umount2(os.fsencode(point), MNT_DETACH) != 0:
-            raise LocalkubeError(f"cannot unmount {point}: {os.strerror(ctypes.get_errno())}")
+            raise ExpectedError(f"cannot unmount {point}: {os.strerror(ctypes.get_errno())}")
 
 
 def remove_files(settings: Settings) -> None:

@@ -25,7 +25,7 @@ def share_images(settings: Settings, pause: Path) -> None:
 def take_away(settings: Settings) -> bool:
     """Removes the nodes that are no longer asked for; whether there were any.
 
-    Raises LocalkubeError, which names what does not go.
+    Raises ExpectedError, which names what does not go.
     """
     beyond = possible(settings)[settings.nodes :]
     removed = [node for node in beyond if node.state.exists() or node.run.exists()]

@@ -9,7 +9,7 @@ import ipaddress
 from dataclasses import dataclass
 from pathlib import Path
 
-from scale_tests.localkube.errors import LocalkubeError
+from scale_tests.host.commands import ExpectedError
 from scale_tests.localkube.settings import CGROUP, MAX_NODES, NODE_NAME, RESERVED, Settings
 
 ZONES = ("zone-a", "zone-b", "zone-c")
@@ -111,10 +111,10 @@ def possible(settings: Settings) -> list[Node]:
 
 
 def named(settings: Settings, name: str) -> Node:
-    """The node of a name, whether it is up or not. Raises LocalkubeError: none has it."""
+    """The node of a name, whether it is up or not. Raises ExpectedError: none has it."""
     found = {candidate.name: candidate for candidate in possible(settings)}
     if name not in found:
-        raise LocalkubeError(f"there is no node {name!r}: there may be {', '.join(found)}")
+        raise ExpectedError(f"there is no node {name!r}: there may be {', '.join(found)}")
     return found[name]
 
 

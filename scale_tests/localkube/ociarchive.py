@@ -9,7 +9,7 @@ import tarfile
 from pathlib import Path
 from typing import Any
 
-from scale_tests.localkube.errors import LocalkubeError
+from scale_tests.host.commands import ExpectedError
 
 REF_NAME = "org.opencontainers.image.ref.name"
 """The annotation that holds an image's name."""
@@ -18,7 +18,7 @@ REF_NAME = "org.opencontainers.image.ref.name"
 def images(archive: Path) -> dict[str, str]:
     """The images of an archive: the digest of the manifest (`sha256:...`) by name.
 
-    Raises LocalkubeError: it is no archive of named images.
+    Raises ExpectedError: it is no archive of named images.
     """
     try:
         with tarfile.open(archive) as tar:
@@ -26,9 +26,9 @@ def images(archive: Path) -> dict[str, str]:
             manifests = json.load(member)["manifests"] if member else []
             found = {each["annotations"][REF_NAME]: each["digest"] for each in manifests}
     except (OSError, tarfile.TarError, KeyError, ValueError) as error:
-        raise LocalkubeError(f"{archive} is no OCI archive of named images: {error!r}") from error
+        raise ExpectedError(f"{archive} is no OCI archive of named images: {error!r}") from error
     if not found:
-        raise LocalkubeError(f"{archive} holds no image")
+        raise ExpectedError(f"{archive} holds no image")
     return found
 
 

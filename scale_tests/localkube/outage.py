@@ -6,8 +6,8 @@ Like a suspended virtual machine, it loses nothing that it held in memory.
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from scale_tests.host.commands import ExpectedError
 from scale_tests.localkube import cgroups, firewall
-from scale_tests.localkube.errors import LocalkubeError
 from scale_tests.localkube.firewall import CHAIN, remove_chains
 from scale_tests.localkube.nodes import Node
 
@@ -21,9 +21,9 @@ def chain(node: Node) -> str:
 
 
 def rules(node: Node) -> str:
-    """The iptables-restore script that isolates a node. Raises LocalkubeError for the first."""
+    """The iptables-restore script that isolates a node. Raises ExpectedError for the first."""
     if node.first:
-        raise LocalkubeError(f"{node.name} is this machine, with the control plane: choose another")
+        raise ExpectedError(f"{node.name} is this machine, with the control plane: choose another")
     lines = (
         "*filter",
         f":{chain(node)} - [0:0]",
@@ -39,12 +39,12 @@ def rules(node: Node) -> str:
 def outage(node: Node) -> Iterator[None]:
     """Takes a node away while the block runs.
 
-    Raises LocalkubeError: it is the first node, or is away already; CommandError: no root, for
+    Raises ExpectedError: it is the first node, or is away already; CommandError: no root, for
     example.
     """
     script = rules(node)
     if firewall.exists(chain(node)):
-        raise LocalkubeError(
+        raise ExpectedError(
             f"{node.name} is away already, in another run or in one that was killed: wait for it,"
             " or run `python -m scale_tests.localkube up`"
         )

@@ -11,8 +11,8 @@ from ipaddress import IPv4Network, collapse_addresses
 from itertools import chain
 
 from scale_tests.host import files
+from scale_tests.host.commands import ExpectedError
 from scale_tests.localkube import firewall
-from scale_tests.localkube.errors import LocalkubeError
 from scale_tests.localkube.firewall import CHAIN, remove_chains
 from scale_tests.localkube.nodes import Node
 from scale_tests.localkube.settings import cache_directory
@@ -24,11 +24,11 @@ CUT = f"{CHAIN}-CUT"
 def rules(one: Collection[str], other: Collection[str]) -> str:
     """The iptables-restore script that separates two sets of IPv4 addresses or ranges.
 
-    Raises LocalkubeError: a side is empty, the sides overlap, or an address is none.
+    Raises ExpectedError: a side is empty, the sides overlap, or an address is none.
     """
     sides = [_range(text) for text in one], [_range(text) for text in other]
     if not one or not other or _size(*sides) < _size(sides[0]) + _size(sides[1]):
-        raise LocalkubeError("a partition has two sides, each with pods that the other has not")
+        raise ExpectedError("a partition has two sides, each with pods that the other has not")
     return "\n".join(
         (
             "*filter",
@@ -54,7 +54,7 @@ def _range(text: str) -> IPv4Network:
     try:
         return IPv4Network(text)
     except ValueError as error:
-        raise LocalkubeError(
+        raise ExpectedError(
             f"{text!r} is no IPv4 address of a pod, and no range of some"
         ) from error
 
@@ -68,13 +68,13 @@ def _size(*sides: Sequence[IPv4Network]) -> int:
 def cut(one: Collection[str], other: Collection[str]) -> Iterator[None]:
     """Separates two sets of pods, by addresses or ranges, while the block runs.
 
-    Waits for the end of another run's cut. Raises LocalkubeError: as `rules`, or a run that was
+    Waits for the end of another run's cut. Raises ExpectedError: as `rules`, or a run that was
     killed left the network cut; CommandError: no root, for example.
     """
     script = rules(one, other)
     with files.locked(cache_directory() / "partition.lock"):
         if is_cut():
-            raise LocalkubeError(
+            raise ExpectedError(
                 "the pod network is cut already, by a run that was killed: run"
                 " `python -m scale_tests churn heal`"
             )

@@ -7,9 +7,9 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+from scale_tests.host.commands import ExpectedError
 from scale_tests.localkube.components import Component
 from scale_tests.localkube.configs import CNI_PLUGINS
-from scale_tests.localkube.errors import LocalkubeError
 
 IP_FREEBIND = 15
 """Linux's socket option to bind to an address that the machine does not have (yet)."""
@@ -31,23 +31,23 @@ PACKAGES = {
 
 
 def check_machine() -> None:
-    """Checks the system, the user and the programs. Raises LocalkubeError."""
+    """Checks the system, the user and the programs. Raises ExpectedError."""
     if sys.platform != "linux":
-        raise LocalkubeError(
+        raise ExpectedError(
             f"the local cluster needs Linux, this is {sys.platform}; "
             "set KUBECONFIG and REGISTRY to use a cluster of your own"
         )
     check_user()
     if missing := missing_packages():
-        raise LocalkubeError(
+        raise ExpectedError(
             f"missing: {', '.join(missing)}; on Debian: apt-get install {' '.join(missing)}"
         )
 
 
 def check_user() -> None:
-    """Checks that root runs this. Raises LocalkubeError."""
+    """Checks that root runs this. Raises ExpectedError."""
     if os.geteuid() != 0:
-        raise LocalkubeError("the local cluster runs containers and needs root: run it with sudo")
+        raise ExpectedError("the local cluster runs containers and needs root: run it with sudo")
 
 
 def missing_packages() -> list[str]:
@@ -59,7 +59,7 @@ def missing_packages() -> list[str]:
 
 
 def check_ports(components: Iterable[Component]) -> None:
-    """Checks that nothing listens where these components are about to. Raises LocalkubeError."""
+    """Checks that nothing listens where these components are about to. Raises ExpectedError."""
     taken = [
         f"{address}:{port} ({component.name})"
         for component in components
@@ -67,7 +67,7 @@ def check_ports(components: Iterable[Component]) -> None:
         if _taken(address, port)
     ]
     if taken:
-        raise LocalkubeError(
+        raise ExpectedError(
             f"in use by another program: {', '.join(taken)}; `ss -tlnp` shows which: stop it"
         )
 

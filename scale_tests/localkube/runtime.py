@@ -19,7 +19,7 @@ CRI_LABEL = "io.cri-containerd.image=managed"
 def load(node: Node, archives: Iterable[Path]) -> list[str]:
     """Imports the images of OCI archives that a node lacks; returns their names.
 
-    On return the kubelet can start containers from all of them. Raises LocalkubeError,
+    On return the kubelet can start containers from all of them. Raises ExpectedError,
     CommandError: containerd refuses it; waiting.TimedOutError: the kubelet is not offered it.
     """
     present = _images(node)

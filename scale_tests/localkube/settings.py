@@ -5,7 +5,7 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from scale_tests.localkube.errors import LocalkubeError
+from scale_tests.host.commands import ExpectedError
 
 NODE_NAME = "localkube"
 """The name of the first node, and the prefix of the names of the others."""
@@ -86,13 +86,13 @@ class Settings:
     def __post_init__(self) -> None:
         """Refuses limits that the address range or the kubelet cannot serve."""
         if not 10 <= self.max_pods <= MOST_PODS:
-            raise LocalkubeError(f"--max-pods is {self.max_pods}: choose 10 to {MOST_PODS}")
+            raise ExpectedError(f"--max-pods is {self.max_pods}: choose 10 to {MOST_PODS}")
         if not 0 <= self.zram_mib <= MOST_ZRAM_MIB:
-            raise LocalkubeError(
+            raise ExpectedError(
                 f"--zram-mib is {self.zram_mib}: choose 0 (none) to {MOST_ZRAM_MIB}"
             )
         if not 1 <= self.nodes <= MAX_NODES:
-            raise LocalkubeError(f"--nodes is {self.nodes}: choose 1 to {MAX_NODES}")
+            raise ExpectedError(f"--nodes is {self.nodes}: choose 1 to {MAX_NODES}")
 
     @property
     def node_address(self) -> str:

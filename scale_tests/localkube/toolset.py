@@ -15,16 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scale_tests.host import files
-from scale_tests.localkube.errors import LocalkubeError
+from scale_tests.host.commands import ExpectedError
 from scale_tests.localkube.progress import Progress
 from scale_tests.localkube.settings import cache_directory
 
 LINK_WEIGHT = 1_000_000
 """The cost of linking one program, in bytes of source that compile in the same time."""
-
-
-class BuildError(LocalkubeError):
-    """Programs could not be built; the message holds the end of the compiler's output."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +52,7 @@ class Toolset:
         return cache_directory() / "bin" / f"{self.name}-{digest.hexdigest()[:12]}"
 
     def ensure_built(self) -> Path:
-        """Builds the programs unless cached; returns their directory. Raises BuildError."""
+        """Builds the programs unless cached; returns their directory. Raises ExpectedError."""
         target = self.bin_directory
         if target.is_dir():
             return target
@@ -69,7 +65,9 @@ class Toolset:
 
     def _build(self, target: Path) -> None:
         if shutil.which("go") is None:
-            raise BuildError("Go is missing: install Go 1.26 or newer (https://go.dev/doc/install)")
+            raise ExpectedError(
+                "Go is missing: install Go 1.26 or newer (https://go.dev/doc/install)"
+            )
         print(f"Building {', '.join(self.programs)} into {target}", flush=True)
         costs = self._costs()
         with files.made(target) as partial:
@@ -116,7 +114,7 @@ class Toolset:
     ) -> None:
         """Runs a command of Go for the programs; `seen` takes a line of progress, or is False.
 
-        Raises BuildError with the end of the other lines.
+        Raises ExpectedError with the end of the other lines.
         """
         variables = {"CGO_ENABLED": "0", "GOFLAGS": "-mod=readonly -buildvcs=false"}
         other: list[str] = []
@@ -135,7 +133,7 @@ class Toolset:
         ) as process:
             other += [line for line in process.stderr if not seen(line)]
         if process.returncode != 0:
-            raise BuildError(f"go {command} failed:\n" + "".join(other[-20:]))
+            raise ExpectedError(f"go {command} failed:\n" + "".join(other[-20:]))
 
 
 def default_name(package: str) -> str:

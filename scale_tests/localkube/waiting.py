@@ -3,13 +3,13 @@
 import time
 from collections.abc import Callable
 
-from scale_tests.localkube.errors import LocalkubeError
+from scale_tests.host.commands import ExpectedError
 
 POLL = 0.05
 """Seconds between two checks of a condition."""
 
 
-class TimedOutError(LocalkubeError):
+class TimedOutError(ExpectedError):
     """A condition was not met in time; the message is what still stood in its way."""
 
 

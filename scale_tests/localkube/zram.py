@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from scale_tests.host.commands import capture
-from scale_tests.localkube.errors import LocalkubeError
+from scale_tests.host.commands import ExpectedError, capture
 from scale_tests.localkube.settings import Settings
 
 CONTROL = Path("/sys/class/zram-control")
@@ -19,7 +18,7 @@ PRIORITY = 100
 def ensure(settings: Settings) -> None:
     """Swaps to as much compressed memory as the settings say.
 
-    Raises LocalkubeError: the kernel has no zram; CommandError: swapped data does not fit into
+    Raises ExpectedError: the kernel has no zram; CommandError: swapped data does not fit into
     memory, for one.
     """
     size = settings.zram_mib << 20
@@ -49,7 +48,7 @@ def is_swap(swaps: str, device: str) -> bool:
 
 def _add(settings: Settings, size: int) -> None:
     if not CONTROL.is_dir():
-        raise LocalkubeError("--zram-mib: this kernel has no zram (modprobe zram); leave it out")
+        raise ExpectedError("--zram-mib: this kernel has no zram (modprobe zram); leave it out")
     number = (CONTROL / "hot_add").read_text().strip()
     _note(settings).write_text(number)
     block = BLOCK / f"zram{number}"

@@ -22,8 +22,7 @@ from scale_tests.cluster.fleet import FleetError
 from scale_tests.cluster.kube import ApiError
 from scale_tests.cluster.wait import StalledError
 from scale_tests.host import files
-from scale_tests.host.commands import CommandError, relative
-from scale_tests.localkube.errors import LocalkubeError
+from scale_tests.host.commands import ExpectedError, relative
 from scale_tests.measure import checks, document, terminal
 from scale_tests.measure import page as pages
 from scale_tests.measure.checks import Check
@@ -31,7 +30,7 @@ from scale_tests.measure.page import Page, Picture, Section, Table
 from scale_tests.measure.spread import Cell as Cell
 from scale_tests.measure.tables import terminal_table
 
-EXPECTED = (ApiError, CommandError, ConfigurationError, FleetError, LocalkubeError, StalledError)
+EXPECTED = (ApiError, ConfigurationError, ExpectedError, FleetError, StalledError)
 """Errors that a benchmark may end with, whatever it measures: one line, and no traceback."""
 
 Meta = Mapping[str, Any]

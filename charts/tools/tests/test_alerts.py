@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from charts.tools.alerts import chart_alerts, check_tested
-from charts.tools.values import ChartError
+from scale_tests.host.commands import ExpectedError
 
 FIRES = {"expr": 'ALERTS{alertname="Mine", alertstate="firing"}', "exp_samples": [{"value": 1}]}
 QUIET = {"expr": 'ALERTS{alertname="Mine", alertstate="firing"}'}
@@ -28,7 +28,7 @@ def test_an_alert_that_fires_in_one_test_and_is_quiet_in_another_passes() -> Non
     ],
 )
 def test_an_alert_without_either_test_is_named(tests: list[dict[str, Any]], message: str) -> None:
-    with pytest.raises(ChartError, match=message):
+    with pytest.raises(ExpectedError, match=message):
         check_tested(["Mine"], tests)
 
 

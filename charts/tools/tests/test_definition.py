@@ -3,7 +3,7 @@
 import pytest
 
 from charts.tools import definition
-from charts.tools.values import ChartError
+from scale_tests.host.commands import ExpectedError
 
 
 def test_the_crd_is_checked_with_the_release_that_the_chart_names() -> None:
@@ -12,5 +12,5 @@ def test_the_crd_is_checked_with_the_release_that_the_chart_names() -> None:
 
 def test_another_release_in_the_chart_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(definition, "module_version", lambda module, directory: "v0.31.0")
-    with pytest.raises(ChartError, match=r"kubeVersion >=1\.30\.0-0"):
+    with pytest.raises(ExpectedError, match=r"kubeVersion >=1\.30\.0-0"):
         definition.oldest()

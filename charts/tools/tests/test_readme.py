@@ -5,7 +5,8 @@ import pytest
 from charts.tools import readme
 from charts.tools.readme import README, generated, values_table
 from charts.tools.tests.test_values import SCHEMA, VALUES
-from charts.tools.values import ChartError, described_values
+from charts.tools.values import described_values
+from scale_tests.host.commands import ExpectedError
 
 
 def test_a_value_is_described_by_its_default_and_comment() -> None:
@@ -18,7 +19,7 @@ def test_a_value_is_described_by_its_default_and_comment() -> None:
 
 
 def test_missing_marks_are_reported() -> None:
-    with pytest.raises(ChartError, match=r"README\.md: the marks of values"):
+    with pytest.raises(ExpectedError, match=r"README\.md: the marks of values"):
         generated("no marks", README.parent)
 
 
@@ -26,7 +27,7 @@ def test_a_value_without_a_comment_is_one_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def undescribed(*_: object) -> str:
-        raise ChartError("values.yaml:7: no comment above a.b")
+        raise ExpectedError("values.yaml:7: no comment above a.b")
 
     monkeypatch.setattr(readme, "generated", undescribed)
     assert readme.main() == 1

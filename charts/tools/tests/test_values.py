@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 import yaml
 
-from charts.tools.values import ChartError, described_values
+from charts.tools.values import described_values
 from scale_tests.cluster.operator import CHART
-from scale_tests.host.commands import ROOT
+from scale_tests.host.commands import ROOT, ExpectedError
 
 VALUES = """
 # How many.
@@ -45,7 +45,7 @@ def test_values_that_the_schema_describes_pass() -> None:
     ],
 )
 def test_differences_are_named(values: str, message: str) -> None:
-    with pytest.raises(ChartError, match=message):
+    with pytest.raises(ExpectedError, match=message):
         described_values(values, SCHEMA)
 
 

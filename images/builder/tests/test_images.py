@@ -18,8 +18,7 @@ from images.builder.catalogue import (
     Image,
     own,
 )
-from images.builder.tools import ImageError
-from scale_tests.host.commands import ROOT
+from scale_tests.host.commands import ROOT, ExpectedError
 
 
 @pytest.fixture
@@ -123,5 +122,5 @@ def test_a_suite_makes_another_base() -> None:
 def test_other_releases_come_from_the_same_archive() -> None:
     targets = "s://a/security bookworm-security main\ns://a/debian bookworm main\n"
     assert bases.archive_of(targets, "bookworm") == "s://a/debian"
-    with pytest.raises(ImageError, match="no source of Debian's release trixie"):
+    with pytest.raises(ExpectedError, match="no source of Debian's release trixie"):
         bases.archive_of(targets, "trixie")

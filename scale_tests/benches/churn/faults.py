@@ -80,7 +80,7 @@ class Faults:
     def partition(self) -> Iterator[tuple[frozenset[str], frozenset[str]]]:
         """Cuts the network between two halves, for as long as the context lasts; yields them.
 
-        Raises FaultError: the cluster is elsewhere, or has one pod; LocalkubeError, ApiError.
+        Raises FaultError: the cluster is elsewhere, or has one pod; ExpectedError, ApiError.
         """
         if not self._subject.environment.local:
             raise FaultError(

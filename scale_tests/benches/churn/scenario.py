@@ -95,7 +95,7 @@ class Runner:
     def run(self) -> Sample:
         """Goes from the apply to the end of the count; returns the last sample.
 
-        Raises StalledError: no recovery; FaultError, ApiError, LocalkubeError: no fault.
+        Raises StalledError: no recovery; FaultError, ApiError, ExpectedError: no fault.
         """
         scenario = self.scenario
         self.say(f"{scenario.nodes} nodes are to join and to count")

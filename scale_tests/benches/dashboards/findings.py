@@ -110,7 +110,7 @@ def ranges(stage: Stage, end: float) -> Callable[[str], Range]:
 
 
 def findings(stage: Stage) -> Findings:
-    """Asks Prometheus. Raises ApiError, StalledError, BuildError."""
+    """Asks Prometheus. Raises ApiError, StalledError, ExpectedError."""
     end, asked = time.time(), stage.prometheus
     shown = ranges(stage, end)
     chain = labels_of(stage.subject(CHAIN, CHAIN_NAMESPACE))

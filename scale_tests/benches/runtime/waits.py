@@ -101,7 +101,7 @@ def explain(pings: Iterable[Span], waited: Sequence[Span]) -> list[Explained]:
 def measure(session: Session) -> int:
     """Measures and explains the pings of this runtime without a delay.
 
-    Raises ConfigurationError, CommandError, WireError.
+    Raises ConfigurationError, ExpectedError.
     """
     if shutil.which("perf") is None:
         raise ConfigurationError("there is no `perf`: install it (Debian: linux-perf)")

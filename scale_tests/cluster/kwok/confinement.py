@@ -14,8 +14,7 @@ import sys
 from collections.abc import Sequence
 
 from scale_tests.host import procfs
-from scale_tests.host.commands import capture
-from scale_tests.localkube.errors import LocalkubeError
+from scale_tests.host.commands import ExpectedError, capture
 
 FIRST_PROCESS = 1
 _ENDING = (signal.SIGINT, signal.SIGTERM)
@@ -30,11 +29,11 @@ def command(module: str, arguments: Sequence[str]) -> list[str]:
 
 
 def confine(module: str, *arguments: str) -> int:
-    """Runs `module` confined; returns its exit status. Raises LocalkubeError."""
+    """Runs `module` confined; returns its exit status. Raises ExpectedError."""
     if os.geteuid() != 0:
-        raise LocalkubeError("network and PID namespaces need root: run this with sudo")
+        raise ExpectedError("network and PID namespaces need root: run this with sudo")
     if shutil.which("unshare") is None:
-        raise LocalkubeError("unshare is missing; it is in the package util-linux")
+        raise ExpectedError("unshare is missing; it is in the package util-linux")
     sys.stdout.flush()
     return attend(command(module, arguments))
 
@@ -73,10 +72,10 @@ def heed() -> None:
 def prepare(address: str, networks: Sequence[ipaddress.IPv4Network]) -> None:
     """Gives the loopback interface an address and some networks.
 
-    Raises LocalkubeError: this process is not confined; CommandError: `ip` refuses.
+    Raises ExpectedError: this process is not confined; CommandError: `ip` refuses.
     """
     if os.getpid() != FIRST_PROCESS:
-        raise LocalkubeError("not confined: begin with `confinement.confine`")
+        raise ExpectedError("not confined: begin with `confinement.confine`")
     capture(["ip", "link", "set", "lo", "up"])
     capture(["ip", "address", "replace", f"{address}/32", "dev", "lo"])
     for network in networks:

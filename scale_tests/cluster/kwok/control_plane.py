@@ -64,7 +64,7 @@ def control_plane(
     """A control plane that is gone when the block is left.
 
     `audited` are the users whose requests are logged. `default_limits` are Kubernetes' own, else
-    the local cluster's higher ones. Raises LocalkubeError.
+    the local cluster's higher ones. Raises ExpectedError.
     """
     settings = settings_in(directory)
     for path in (settings.configs, settings.logs):

@@ -23,7 +23,7 @@ TOOLSET = Toolset(
 
 
 def version() -> str:
-    """The version of KWOK. Raises BuildError."""
+    """The version of KWOK. Raises ExpectedError."""
     return module_version("sigs.k8s.io/kwok", TOOLSET.directory)
 
 
@@ -62,7 +62,7 @@ def machine(index: int) -> Json:
 
 @contextmanager
 def machines(plane: ControlPlane, count: int) -> Iterator[None]:
-    """So many simulated machines that are ready. Raises LocalkubeError, ApiError, StalledError."""
+    """So many simulated machines that are ready. Raises ExpectedError, ApiError, StalledError."""
     program = TOOLSET.ensure_built() / "kwok"
     argv = [
         *(str(program), f"--config={STAGES}", f"--kubeconfig={plane.kubeconfig_of(USER)}"),

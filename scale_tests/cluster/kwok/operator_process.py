@@ -66,7 +66,7 @@ class OperatorProcess:
 def operator_process(plane: ControlPlane) -> Iterator[OperatorProcess]:
     """An operator of all namespaces that leads, until the block is left.
 
-    Raises LocalkubeError, CommandError, ApiError, or StalledError: the CRD is not established.
+    Raises ExpectedError, ApiError, or StalledError: the CRD is not established.
     """
     _install(plane)
     variables = {

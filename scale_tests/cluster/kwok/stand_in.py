@@ -101,7 +101,7 @@ class Conversation(asyncio.Protocol):
 
 @contextmanager
 def stand_in(plane: ControlPlane) -> Iterator[None]:
-    """Answers for all pods of a control plane until the block is left. Raises LocalkubeError."""
+    """Answers for all pods of a control plane until the block is left. Raises ExpectedError."""
     module = "scale_tests.cluster.kwok.stand_in"
     argv = [sys.executable, "-m", module, str(plane.kubeconfig_of(USER))]
     address = f"http://{plane.settings.node_address}:{HTTP_PORT}/"

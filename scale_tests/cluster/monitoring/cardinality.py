@@ -76,7 +76,7 @@ def node_series(page: str) -> NodeSeries:
 def measure(page: str, *, nodes: int = NODES, interval: str = "15s") -> Load:
     """Scrapes `nodes` targets that answer with `page`, by a Prometheus of its own.
 
-    The default of `interval` is the chart's. Raises BuildError, StalledError.
+    The default of `interval` is the chart's. Raises ExpectedError, StalledError.
     """
     with tempfile.TemporaryDirectory() as directory, _answering(page) as port:
         # All of 127.0.0.0/8 is this machine.

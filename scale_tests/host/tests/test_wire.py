@@ -4,7 +4,8 @@ import os
 
 import pytest
 
-from scale_tests.host.wire import WireError, congestion_controls, tcp_settings, wire
+from scale_tests.host.commands import ExpectedError
+from scale_tests.host.wire import congestion_controls, tcp_settings, wire
 
 
 def test_windows_are_the_kernels_own_unless_they_are_given() -> None:
@@ -25,11 +26,11 @@ def test_this_kernel_has_reno() -> None:
 
 def test_a_wire_needs_root(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    with pytest.raises(WireError, match="root"), wire(20, "reno", ends=3):
+    with pytest.raises(ExpectedError, match="root"), wire(20, "reno", ends=3):
         pass
 
 
 def test_a_wire_has_two_ends_at_least(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    with pytest.raises(WireError, match="2 to 254 ends, not 1"), wire(20, "reno", ends=1):
+    with pytest.raises(ExpectedError, match="2 to 254 ends, not 1"), wire(20, "reno", ends=1):
         pass

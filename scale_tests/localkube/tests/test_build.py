@@ -2,9 +2,9 @@
 
 import pytest
 
+from scale_tests.host.commands import ExpectedError
 from scale_tests.localkube import build
 from scale_tests.localkube.progress import duration, seconds_left
-from scale_tests.localkube.toolset import BuildError
 
 GO_MOD = (build.TOOLS / "go.mod").read_text()
 
@@ -15,7 +15,7 @@ def test_the_pinned_versions_are_found(module: str) -> None:
 
 
 def test_a_module_that_is_not_required_is_named() -> None:
-    with pytest.raises(BuildError, match=r"requires no example\.org/absent"):
+    with pytest.raises(ExpectedError, match=r"requires no example\.org/absent"):
         build.module_version("example.org/absent")
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from scale_tests.host.commands import ExpectedError
 from scale_tests.localkube import configs
 from scale_tests.localkube.components import components
-from scale_tests.localkube.errors import LocalkubeError
 from scale_tests.localkube.nodes import Node, nodes
 from scale_tests.localkube.settings import RESERVED, Settings
 
@@ -122,5 +122,5 @@ def test_the_kubelet_evicts_no_pod_while_there_is_swap() -> None:
 
 @pytest.mark.parametrize("max_pods", [-1, 9, 1201])
 def test_a_pod_limit_out_of_range_names_the_option(max_pods: int) -> None:
-    with pytest.raises(LocalkubeError, match=r"--max-pods is .*: choose 10 to 1200"):
+    with pytest.raises(ExpectedError, match=r"--max-pods is .*: choose 10 to 1200"):
         Settings(max_pods=max_pods)

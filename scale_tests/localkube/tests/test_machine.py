@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from scale_tests.host.commands import ExpectedError
 from scale_tests.localkube import cgroups, firewall, leftovers, network, preflight
 from scale_tests.localkube.components import Component
-from scale_tests.localkube.errors import LocalkubeError
 from scale_tests.localkube.settings import Settings
 
 HYBRID = """\
@@ -131,13 +131,13 @@ def test_removal_finds_our_rules() -> None:
 
 def test_another_system_gets_instructions(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.platform", "darwin")
-    with pytest.raises(LocalkubeError, match=r"needs Linux, this is darwin; set KUBECONFIG"):
+    with pytest.raises(ExpectedError, match=r"needs Linux, this is darwin; set KUBECONFIG"):
         preflight.check_machine()
 
 
 def test_another_user_is_advised_to_use_sudo(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    with pytest.raises(LocalkubeError, match="needs root: run it with sudo"):
+    with pytest.raises(ExpectedError, match="needs root: run it with sudo"):
         preflight.check_machine()
 
 
@@ -152,6 +152,6 @@ def test_a_port_in_use_is_named_with_the_component_that_wants_it() -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         component = Component(name="etcd", argv=[], stage=0, ready="", tcp=[("127.0.0.1", port)])
-        with pytest.raises(LocalkubeError, match=rf"127\.0\.0\.1:{port} \(etcd\)"):
+        with pytest.raises(ExpectedError, match=rf"127\.0\.0\.1:{port} \(etcd\)"):
             preflight.check_ports([component])
     preflight.check_ports([component])

@@ -4,7 +4,7 @@ from itertools import combinations
 
 import pytest
 
-from scale_tests.localkube.errors import LocalkubeError
+from scale_tests.host.commands import ExpectedError
 from scale_tests.localkube.nodes import named, nodes, possible
 from scale_tests.localkube.settings import CGROUP, MAX_NODES, Settings
 
@@ -19,7 +19,7 @@ def test_there_is_one_node_unless_more_are_asked_for() -> None:
 
 @pytest.mark.parametrize("count", [0, 9])
 def test_a_number_of_nodes_out_of_range_names_the_option(count: int) -> None:
-    with pytest.raises(LocalkubeError, match=r"--nodes is \d: choose 1 to 8"):
+    with pytest.raises(ExpectedError, match=r"--nodes is \d: choose 1 to 8"):
         Settings(nodes=count)
 
 
@@ -60,5 +60,5 @@ def test_all_files_of_a_further_node_are_in_directories_that_down_removes() -> N
 def test_a_node_is_found_by_its_name_and_another_name_is_refused() -> None:
     assert named(Settings(), "localkube-3") == nodes(THREE)[2]
     refusal = "no node 'ads-3': there may be localkube, localkube-2,"
-    with pytest.raises(LocalkubeError, match=refusal):
+    with pytest.raises(ExpectedError, match=refusal):
         named(THREE, "ads-3")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from scale_tests.host.commands import ExpectedError
 from scale_tests.localkube import ociarchive
-from scale_tests.localkube.errors import LocalkubeError
 
 NAME = "localhost/partisan/pause:1"
 
@@ -60,5 +60,5 @@ def test_the_same_program_makes_the_same_image(archive: Path, tmp_path: Path) ->
 def test_another_file_is_named_in_the_error(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "other.tar"
     path.write_bytes(content)
-    with pytest.raises(LocalkubeError, match=r"other\.tar is no OCI archive"):
+    with pytest.raises(ExpectedError, match=r"other\.tar is no OCI archive"):
         ociarchive.images(path)

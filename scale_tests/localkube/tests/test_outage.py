@@ -5,8 +5,8 @@ import subprocess
 import pytest
 
 from scale_tests.host import procfs
+from scale_tests.host.commands import ExpectedError
 from scale_tests.localkube import cgroups, firewall, outage, waiting
-from scale_tests.localkube.errors import LocalkubeError
 from scale_tests.localkube.nodes import nodes
 from scale_tests.localkube.settings import Settings
 
@@ -33,7 +33,7 @@ def test_one_node_comes_back_without_another() -> None:
 
 
 def test_the_machine_itself_cannot_fail() -> None:
-    with pytest.raises(LocalkubeError, match="localkube is this machine, with the control plane"):
+    with pytest.raises(ExpectedError, match="localkube is this machine, with the control plane"):
         outage.rules(FIRST)
 
 
@@ -45,7 +45,7 @@ def test_an_outage_of_another_process_is_left_alone(monkeypatch: pytest.MonkeyPa
         return f":{outage.chain(SECOND)} - [0:0]\n"
 
     monkeypatch.setattr(firewall, "capture", run)
-    with pytest.raises(LocalkubeError, match="localkube-2 is away already"):
+    with pytest.raises(ExpectedError, match="localkube-2 is away already"):
         outage.outage(SECOND).__enter__()
     assert commands == [["iptables-save", "-t", "filter"]]
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from scale_tests.host.commands import ExpectedError
 from scale_tests.localkube import firewall, partition
-from scale_tests.localkube.errors import LocalkubeError
 from scale_tests.localkube.nodes import nodes
 from scale_tests.localkube.settings import Settings
 
@@ -43,12 +43,12 @@ def test_removal_finds_all_of_it_and_nothing_else() -> None:
     [((), OTHER), (ONE, ()), (ONE, (*OTHER, ONE[0])), (ONE, ("10.203.0.0/20",))],
 )
 def test_two_sides_are_two_sides(one: tuple[str, ...], other: tuple[str, ...]) -> None:
-    with pytest.raises(LocalkubeError, match="two sides"):
+    with pytest.raises(ExpectedError, match="two sides"):
         partition.rules(one, other)
 
 
 def test_an_address_that_is_none_is_named() -> None:
-    with pytest.raises(LocalkubeError, match="'ads-0' is no IPv4 address"):
+    with pytest.raises(ExpectedError, match="'ads-0' is no IPv4 address"):
         partition.rules(("ads-0",), OTHER)
 
 
@@ -73,5 +73,5 @@ def test_nodes_are_cut_off_with_all_addresses_of_their_pods(
 
 def test_a_network_that_is_cut_is_not_cut_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(firewall, "capture", lambda _argv: f":{partition.CUT} - [0:0]\n")
-    with pytest.raises(LocalkubeError, match="is cut already"):
+    with pytest.raises(ExpectedError, match="is cut already"):
         partition.cut(ONE, OTHER).__enter__()

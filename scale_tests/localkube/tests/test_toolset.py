@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from scale_tests.host.commands import capture
-from scale_tests.localkube.toolset import BuildError, Toolset, default_name
+from scale_tests.host.commands import ExpectedError, capture
+from scale_tests.localkube.toolset import Toolset, default_name
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def test_the_directory_changes_with_whatever_goes_into_the_programs(toolset: Too
 
 def test_a_failed_build_leaves_only_the_message_of_the_compiler(toolset: Toolset) -> None:
     (toolset.directory / "greet" / "main.go").write_text("package main\n\nfunc main() { absent() }")
-    with pytest.raises(BuildError, match="undefined: absent"):
+    with pytest.raises(ExpectedError, match="undefined: absent"):
         toolset.ensure_built()
     cache = toolset.bin_directory.parent
     assert [path.name for path in cache.iterdir() if path.is_dir()] == []
@@ -54,7 +54,7 @@ def test_a_failed_build_leaves_only_the_message_of_the_compiler(toolset: Toolset
 
 def test_without_go_the_remedy_is_named(toolset: Toolset, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(BuildError, match="install Go"):
+    with pytest.raises(ExpectedError, match="install Go"):
         toolset.ensure_built()
 
 

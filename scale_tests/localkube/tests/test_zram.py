@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from scale_tests.host.commands import ExpectedError
 from scale_tests.localkube import zram
-from scale_tests.localkube.errors import LocalkubeError
 from scale_tests.localkube.settings import Settings
 
 SWAPS = """\
@@ -33,10 +33,10 @@ def test_a_kernel_without_it_is_named(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(zram, "CONTROL", tmp_path / "absent")
-    with pytest.raises(LocalkubeError, match="--zram-mib: this kernel has no zram"):
+    with pytest.raises(ExpectedError, match="--zram-mib: this kernel has no zram"):
         zram.ensure(settings)
 
 
 def test_an_impossible_size_names_the_option() -> None:
-    with pytest.raises(LocalkubeError, match="--zram-mib is -1"):
+    with pytest.raises(ExpectedError, match="--zram-mib is -1"):
         Settings(zram_mib=-1)

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from scale_tests.host.commands import CommandError, relative
-from scale_tests.localkube.toolset import BuildError, Toolset
+from scale_tests.host.commands import CommandError, ExpectedError, relative
+from scale_tests.localkube.toolset import Toolset
 from scale_tests.measure import terminal
 
 TOOLSET = Toolset(
@@ -49,7 +49,7 @@ class Verdict:
 
 
 def judge(files: Sequence[Path]) -> list[Verdict]:
-    """Judges files. Raises BuildError; CommandError: a file cannot be read."""
+    """Judges files. Raises CommandError: a file cannot be read; ExpectedError."""
     argv = [str(TOOLSET.ensure_built() / "linearizable"), *map(str, files)]
     done = subprocess.run(
         argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
@@ -68,7 +68,7 @@ def main(arguments: Sequence[str]) -> int:
             print(verdict)
         return 0 if all(verdict.linearizable for verdict in verdicts) else 1
 
-    return terminal.run(run, BuildError, CommandError, interrupted=".")
+    return terminal.run(run, ExpectedError, interrupted=".")
 
 
 if __name__ == "__main__":

@@ -72,7 +72,7 @@ def storm_bound(clusters_: int, seconds: float) -> int:
 def measure(scenario: Scenario, directory: Path, say: Callable[[str], None]) -> Cell:
     """Measures a scenario on a control plane of its own, kept in a directory.
 
-    Raises LocalkubeError, CommandError, ApiError, StalledError.
+    Raises ExpectedError, ApiError, StalledError.
     """
     say(f"{scenario.title}: starting")
     total = scenario.clusters * scenario.pods

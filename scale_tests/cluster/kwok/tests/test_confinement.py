@@ -9,8 +9,7 @@ import pytest
 
 from scale_tests.cluster.kwok import confinement
 from scale_tests.cluster.kwok.control_plane import PODS
-from scale_tests.host.commands import ROOT
-from scale_tests.localkube.errors import LocalkubeError
+from scale_tests.host.commands import ROOT, ExpectedError
 
 ATTENDANT = """
 import sys
@@ -92,5 +91,5 @@ def test_it_is_the_first_process_of_its_namespaces() -> None:
 
 
 def test_the_machines_own_network_is_never_changed() -> None:
-    with pytest.raises(LocalkubeError, match="not confined"):
+    with pytest.raises(ExpectedError, match="not confined"):
         confinement.prepare("192.0.2.1", [PODS])
