@@ -1,11 +1,12 @@
 """A small client of the cluster's endpoints, with the administrator's certificate."""
 
-import http.client
 import json
 import socket
 import ssl
-import urllib.parse
+from http.client import HTTPException
 from typing import Any
+from urllib.error import HTTPError
+from urllib.request import HTTPSHandler, ProxyHandler, Request, build_opener
 
 from scale_tests.host.commands import ExpectedError
 from scale_tests.localkube.settings import Settings
@@ -23,8 +24,10 @@ class Client:
     def __init__(self, settings: Settings) -> None:
         pki = settings.certificates
         self._server = settings.server
-        self._tls = ssl.create_default_context(cafile=str(pki / "ca.crt"))
-        self._tls.load_cert_chain(pki / "admin.crt", pki / "admin.key")
+        tls = ssl.create_default_context(cafile=str(pki / "ca.crt"))
+        tls.load_cert_chain(pki / "admin.crt", pki / "admin.key")
+        # A proxy of the environment is none for addresses of this machine.
+        self._opener = build_opener(ProxyHandler({}), HTTPSHandler(context=tls))
 
     def get(self, path: str) -> Any:
         """The JSON document at an API path. Raises ApiError."""
@@ -33,8 +36,7 @@ class Client:
     def apply(self, path: str, document: dict[str, Any]) -> None:
         """Server-side apply of one object at its path. Raises ApiError."""
         url = f"{self._server}{path}?fieldManager={FIELD_MANAGER}&force=true"
-        kind = {"Content-Type": "application/apply-patch+yaml"}
-        self._request("PATCH", url, json.dumps(document), kind)
+        self._request("PATCH", url, json.dumps(document).encode())
 
     def delete(self, path: str) -> None:
         """Deletes the object at an API path. Raises ApiError."""
@@ -52,28 +54,16 @@ class Client:
             return str(error) or repr(error)
         return ""
 
-    def _request(
-        self, method: str, url: str, body: str | None = None, headers: dict[str, str] | None = None
-    ) -> str:
-        parts = urllib.parse.urlsplit(url)
-        assert parts.hostname is not None, url
-        connection = (
-            http.client.HTTPSConnection(parts.hostname, parts.port, timeout=60, context=self._tls)
-            if parts.scheme == "https"
-            else http.client.HTTPConnection(parts.hostname, parts.port, timeout=60)
-        )
-        target = parts.path + (f"?{parts.query}" if parts.query else "")
+    def _request(self, method: str, url: str, patch: bytes | None = None) -> str:
+        headers = {"Content-Type": "application/apply-patch+yaml"} if patch else {}
+        request = Request(url, patch, headers, method=method)
         try:
-            connection.request(method, target, body, headers or {})
-            response = connection.getresponse()
-            text = response.read().decode()
-        except (OSError, http.client.HTTPException) as error:
-            raise ApiError(f"{url}: {error or repr(error)}") from error
-        finally:
-            connection.close()
-        if response.status >= 300:
-            raise ApiError(f"{url}: {response.status}, {reason(text)}")
-        return text
+            with self._opener.open(request, timeout=60) as response:
+                return str(response.read().decode())
+        except HTTPError as error:
+            raise ApiError(f"{url}: {error.code}, {reason(error.read().decode())}") from error
+        except (OSError, HTTPException) as error:
+            raise ApiError(f"{url}: {getattr(error, 'reason', error)}") from error
 
 
 def reason(body: str) -> str:

@@ -15,8 +15,6 @@ from scale_tests.localkube.nodes import PORT, Node
 GONE = ("Cannot find device", "No such device")
 """Errors of `ip` for an interface that is not there, or is gone before it can be deleted."""
 
-FORWARDING = "echo 1 > /proc/sys/net/ipv4/ip_forward"
-
 
 def machine_side(node: Node, gateway: str) -> str:
     """The machine's routes to a further node, as a batch for `ip`.
@@ -56,7 +54,7 @@ def connect(node: Node, gateway: str) -> None:
         link = ["ip", "link", "add", node.interface, "type", "veth"]
         capture([*link, "peer", "name", PORT, "netns", str(node.namespace)])
     capture([*node.entrance, "ip", "-batch", "-"], stdin=node_side(node, gateway))
-    capture([*node.entrance, "sh", "-c", FORWARDING])
+    capture([*node.entrance, "sh", "-c", "echo 1 > /proc/sys/net/ipv4/ip_forward"])
     capture(["ip", "-batch", "-"], stdin=machine_side(node, gateway))
 
 

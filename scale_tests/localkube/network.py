@@ -41,7 +41,11 @@ def prepare(settings: Settings) -> None:
 
     Notes the previous settings for `restore`. Raises CommandError.
     """
-    _save_sysctls(settings)
+    saved = settings.state / SAVED
+    if not saved.exists():
+        names = [name for name in (*AT_LEAST, *CHANGED_BY_KUBELET) if (SYSCTLS / name).exists()]
+        values = {name: (SYSCTLS / name).read_text().strip() for name in names}
+        files.replace(saved, json.dumps(values))
     for name, value in AT_LEAST.items():
         path = SYSCTLS / name
         if int(path.read_text()) < value:
@@ -75,7 +79,11 @@ def restore(settings: Settings) -> None:
     waiting.until_none(remaining, seconds=300)
     for node in further:
         links.disconnect(node)
-    _restore_sysctls(settings)
+    saved = settings.state / SAVED
+    if saved.exists():
+        for name, value in json.loads(saved.read_text()).items():
+            if (SYSCTLS / name).read_text().strip() != value:
+                (SYSCTLS / name).write_text(value)
 
 
 def pod_interfaces(routes: str, pods: ipaddress.IPv4Network) -> list[str]:
@@ -88,19 +96,3 @@ def pod_interfaces(routes: str, pods: ipaddress.IPv4Network) -> list[str]:
         and ipaddress.IPv4Address(route["dst"]) in pods
         and route.get("dev", "").startswith("veth")
     ]
-
-
-def _save_sysctls(settings: Settings) -> None:
-    saved = settings.state / SAVED
-    if not saved.exists():
-        names = [name for name in (*AT_LEAST, *CHANGED_BY_KUBELET) if (SYSCTLS / name).exists()]
-        values = {name: (SYSCTLS / name).read_text().strip() for name in names}
-        files.replace(saved, json.dumps(values))
-
-
-def _restore_sysctls(settings: Settings) -> None:
-    saved = settings.state / SAVED
-    if saved.exists():
-        for name, value in json.loads(saved.read_text()).items():
-            if (SYSCTLS / name).read_text().strip() != value:
-                (SYSCTLS / name).write_text(value)

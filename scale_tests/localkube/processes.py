@@ -76,7 +76,13 @@ def start(settings: Settings, component: Component) -> Record:
         process = subprocess.Popen(
             ["/bin/sh", "-c", _JOIN_AND_EXEC, "sh", *component.argv],
             cwd="/",
-            env={**_environment(), "CGROUP_FILES": " ".join(map(str, groups))},
+            # Clean: only what locates programs; proxies must not see cluster traffic.
+            env={
+                "GOGC": _GARBAGE_PERCENT,
+                "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+                "HOME": os.environ.get("HOME", "/root"),
+                "CGROUP_FILES": " ".join(map(str, groups)),
+            },
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
@@ -111,18 +117,8 @@ def resume(record: Record) -> None:
 _JOIN_AND_EXEC = 'for file in $CGROUP_FILES; do echo 0 > "$file" || exit 1; done; exec "$@"'
 """Joins the control group before the program can start a child that would escape it."""
 
-
 _GARBAGE_PERCENT = "300"
 """GOGC: machines of this kind have more memory than processor time to spare (default: 100)."""
-
-
-def _environment() -> dict[str, str]:
-    """A clean environment: only what locates programs; proxies must not see cluster traffic."""
-    return {
-        "GOGC": _GARBAGE_PERCENT,
-        "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-        "HOME": os.environ.get("HOME", "/root"),
-    }
 
 
 def _signal(record: Record, number: signal.Signals) -> None:

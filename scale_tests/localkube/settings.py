@@ -1,8 +1,8 @@
 """The local cluster's place on the machine: directories, addresses, ports, limits."""
 
-import ipaddress
 import os
 from dataclasses import dataclass, field
+from ipaddress import IPv4Network
 from pathlib import Path
 
 from scale_tests.host.commands import ExpectedError
@@ -20,7 +20,6 @@ PAUSE_IMAGE = "localhost/partisan/pause:1"
 
 CGROUP = "partisan-localkube"
 """The control group that holds every process of the cluster: `down` kills by it."""
-
 
 RESERVED = "partisan.dev/reserved"
 """The taint of further nodes that are reserved: others' pods stay on the first one."""
@@ -59,14 +58,10 @@ class Settings:
     interfaces: str = "partisan"
     """The prefix of the names of the nodes' network interfaces."""
 
-    pod_network: ipaddress.IPv4Network = field(
-        default_factory=lambda: ipaddress.IPv4Network("10.203.0.0/17")
-    )
+    pod_network: IPv4Network = field(default=IPv4Network("10.203.0.0/17"))
     """Addresses of pods and nodes: an eighth for each node that there may be."""
 
-    service_network: ipaddress.IPv4Network = field(
-        default_factory=lambda: ipaddress.IPv4Network("10.203.240.0/20")
-    )
+    service_network: IPv4Network = field(default=IPv4Network("10.203.240.0/20"))
     """Virtual addresses of Services; the first one is the API server's."""
 
     max_pods: int = 250
