@@ -11,8 +11,7 @@ import yaml
 
 from scale_tests.cluster.operator import CHART
 from scale_tests.host.commands import ROOT, CommandError, ExpectedError, capture
-from scale_tests.localkube.build import module_version
-from scale_tests.localkube.toolset import Toolset
+from scale_tests.localkube.toolset import Toolset, module_version
 
 DEFINITION = "crds/partisanclusters.yaml"
 TOOLSET = Toolset(

@@ -26,7 +26,7 @@ from images.builder.__main__ import KNOWN
 from images.builder.__main__ import parser as images_parser
 from scale_tests.cluster.operator import CHART
 from scale_tests.host.commands import ROOT
-from scale_tests.localkube.cli import parser as localkube_parser
+from scale_tests.localkube.__main__ import parser as localkube_parser
 
 MAKEFILE = ROOT / "Makefile"
 

@@ -17,6 +17,7 @@ from images.release.version import version
 from scale_tests.cluster import crd
 from scale_tests.host.commands import ROOT
 from scale_tests.localkube import build
+from scale_tests.localkube.toolset import module_version
 from scale_tests.measure.page import Table, markdown_table
 
 PAGE = ROOT / "docs/reference/compatibility.md"
@@ -62,8 +63,8 @@ def release() -> list[Sequence[str]]:
 
 def around() -> list[Sequence[str]]:
     """The software of others, by version."""
-    kubernetes = _minor(build.version())
-    helm = build.module_version("helm.sh/helm/v3")
+    kubernetes = _minor(build.KUBERNETES)
+    helm = module_version("helm.sh/helm/v3", build.TOOLS)
     otp = _text(RUNTIME, r'\{minimum_otp_vsn, "(\d+)"\}')
     images = ", ".join(ARCHITECTURES)
     plugin = ", ".join(f"{each.system}/{each.architecture}" for each in PLATFORMS)

@@ -8,7 +8,7 @@ from scale_tests.cluster.environment import ConfigurationError, Environment, ima
 from scale_tests.cluster.kube import PARTISAN, ApiError, Cluster, Json, core
 from scale_tests.cluster.wait import wait_for
 from scale_tests.host.commands import CommandError, capture
-from scale_tests.localkube.build import bin_directory, ensure_built
+from scale_tests.localkube.build import TOOLSET
 
 CHART = "charts/partisan-operator"
 RELEASE = "partisan-operator"
@@ -25,7 +25,7 @@ SELECTOR = f"app.kubernetes.io/instance={RELEASE},app.kubernetes.io/component=op
 
 def tool(name: str) -> str:
     """The path of `helm` or `kubectl`, pinned or the system's. Raises FileNotFoundError."""
-    pinned = bin_directory() / name
+    pinned = TOOLSET.bin_directory / name
     found = str(pinned) if pinned.exists() else shutil.which(name)
     if not found:
         raise FileNotFoundError(f"{name} is missing: `make cluster` builds it, or install it")
@@ -40,7 +40,7 @@ def helm() -> str:
     try:
         return tool("helm")
     except FileNotFoundError:
-        ensure_built()
+        TOOLSET.ensure_built()
         return tool("helm")
 
 

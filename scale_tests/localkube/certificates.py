@@ -3,20 +3,17 @@
 Every endpoint asks for a client certificate; Kubernetes authorises by names and groups in subjects.
 """
 
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from scale_tests.host.commands import capture
 from scale_tests.host.templates import filled
-from scale_tests.localkube.configs import TEMPLATES
-from scale_tests.localkube.nodes import nodes
+from scale_tests.localkube.configs import of_nodes
 from scale_tests.localkube.settings import CLUSTER_DOMAIN as DOMAIN
 from scale_tests.localkube.settings import Settings
 
 VALID_DAYS = "3650"
-TABLE = TEMPLATES / "identities.toml"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,11 +35,9 @@ class Identity:
 
 def identities(settings: Settings) -> list[Identity]:
     """Every certificate that the cluster needs."""
-    members = nodes(settings)
     return [
         Identity(file=node.own(file), **filled(entry, settings=settings, node=node, domain=DOMAIN))
-        for file, entry in tomllib.loads(TABLE.read_text()).items()
-        for node in (members if entry.pop("each_node", False) else members[:1])
+        for file, entry, node in of_nodes("identities.toml", settings)
     ]
 
 

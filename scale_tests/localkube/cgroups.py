@@ -26,10 +26,6 @@ class Hierarchy:
     options: frozenset[str]
     """Of version 1: the controllers, among flags such as `rw`."""
 
-    def directory(self, group: str) -> Path:
-        """The directory of a group."""
-        return self.mount / group
-
 
 def parse_hierarchies(mountinfo: str) -> list[Hierarchy]:
     """The hierarchies that the text of /proc/self/mountinfo lists."""
@@ -53,7 +49,7 @@ def create(groups: Iterable[str]) -> None:
     """Makes nodes' groups in every hierarchy, outer ones first; a kubelet insists on its own."""
     for group in groups:
         for hierarchy in hierarchies():
-            directory = hierarchy.directory(group)
+            directory = hierarchy.mount / group
             (directory / COMPONENTS).mkdir(parents=True, exist_ok=True)
             if hierarchy.version == 2:
                 available = (directory / "cgroup.controllers").read_text().split()
@@ -67,7 +63,7 @@ def component_files(group: str) -> list[Path]:
     Without cpuset's, which accepts none before its processors are assigned.
     """
     return [
-        hierarchy.directory(group) / COMPONENTS / "cgroup.procs"
+        hierarchy.mount / group / COMPONENTS / "cgroup.procs"
         for hierarchy in hierarchies()
         if "cpuset" not in hierarchy.options
     ]
@@ -77,7 +73,7 @@ def members(group: str) -> set[int]:
     """Every process of a node, or of the cluster: components, container shims, pods."""
     found: set[int] = set()
     for hierarchy in hierarchies():
-        for directory, _subdirectories, _files in os.walk(hierarchy.directory(group)):
+        for directory, _subdirectories, _files in os.walk(hierarchy.mount / group):
             try:
                 found.update(map(int, Path(directory, "cgroup.procs").read_text().split()))
             except FileNotFoundError:
@@ -118,7 +114,7 @@ def remove(group: str) -> None:
 
     def remaining() -> str:
         for hierarchy in hierarchies():
-            tree = os.walk(hierarchy.directory(group), topdown=False)
+            tree = os.walk(hierarchy.mount / group, topdown=False)
             for directory, _subdirectories, _files in tree:
                 try:
                     Path(directory).rmdir()

@@ -7,7 +7,7 @@ import shutil
 import time
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from scale_tests.host import files
@@ -41,21 +41,6 @@ START_LIMIT = 600.0
 """Seconds that a component may take until it is ready, on a busy machine."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class ComponentStatus:
-    """The state of one component."""
-
-    name: str
-    pid: int | None
-    """None: it does not run."""
-
-    memory_bytes: int
-    """Its resident memory."""
-
-    obstacle: str
-    """The reason why it is not ready; empty when it is."""
-
-
 def up(settings: Settings) -> None:
     """Brings up the cluster, or its missing parts; returns once pods can run.
 
@@ -64,7 +49,7 @@ def up(settings: Settings) -> None:
     failed; started processes stay, for their logs.
     """
     preflight.check_machine()
-    binaries = build.ensure_built()
+    binaries = build.TOOLSET.ensure_built()
     began = time.monotonic()
     with exclusive():
         _discard_other_boot(settings)
@@ -80,7 +65,7 @@ def up(settings: Settings) -> None:
             if stage == 0:
                 membership.share_images(settings, binaries / "pause")
             elif stage == 1:
-                for path, document in configs.addons().items():
+                for path, document in configs.table("addons.toml").items():
                     client.apply(path, document)
         membership.forget(settings, client)
         waiting.until_none(lambda: _cluster_obstacle(settings, client), seconds=START_LIMIT)
@@ -106,24 +91,28 @@ def down(settings: Settings) -> None:
     print(f"The local cluster is gone after {duration(time.monotonic() - began)}.")
 
 
-def status(settings: Settings) -> tuple[list[ComponentStatus], str]:
-    """Each component's state, and what else keeps pods from running. Raises ExpectedError."""
+def status(settings: Settings) -> bool:
+    """Prints each component's state and what keeps pods from running; whether all is well.
+
+    Raises ExpectedError: the cluster is not up.
+    """
     preflight.check_user()
     if not settings.kubeconfig.exists():
         raise ExpectedError("the local cluster is not up: python -m scale_tests.localkube up")
-    client = Client(settings)
-    found = []
-    for component in _components(settings, build.bin_directory()):
+    client, well = Client(settings), True
+    print(f"{'COMPONENT':<28}{'PID':>9}{'MEMORY':>10}  READY")
+    for component in _components(settings, build.TOOLSET.bin_directory):
         record = processes.find(settings, component.name)
-        found.append(
-            ComponentStatus(
-                name=component.name,
-                pid=record.pid if record else None,
-                memory_bytes=_resident(record.pid) if record else 0,
-                obstacle=client.obstacle(component.ready) if record else "does not run",
-            )
-        )
-    return found, _cluster_obstacle(settings, client)
+        pid = record.pid if record else "-"
+        memory = f"{_resident(record.pid) >> 20 if record else 0} MiB"
+        obstacle = client.obstacle(component.ready) if record else "does not run"
+        print(f"{component.name:<28}{pid:>9}{memory:>10}  {obstacle or 'yes'}")
+        well &= not obstacle
+    obstacle = _cluster_obstacle(settings, client)
+    each = f" on each of {settings.nodes} nodes" if settings.nodes > 1 else ""
+    print(f"\nkubeconfig  {settings.kubeconfig}\nlogs        {settings.logs}")
+    print(f"pods        {obstacle or f'can run, up to {settings.max_pods}{each}'}")
+    return well and not obstacle
 
 
 def load_images(settings: Settings, archives: Iterable[Path]) -> list[str]:

@@ -4,7 +4,6 @@ They start in stages: those of one stage start together, once the previous stage
 """
 
 import sys
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,13 +12,11 @@ from typing import Any
 from scale_tests.host.commands import ROOT
 from scale_tests.host.templates import filled
 from scale_tests.localkube import configs
-from scale_tests.localkube.nodes import Node, nodes
+from scale_tests.localkube.nodes import Node
 from scale_tests.localkube.settings import CGROUP, CLUSTER_DOMAIN, PAUSE_IMAGE, Settings
 
-TABLE = configs.TEMPLATES / "components.toml"
-
 AT_ONCE = 250
-"""Pods that a machine can start at once."""
+"""Pods that a machine can start at once; of more, the scheduler binds as many as start."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,44 +55,39 @@ def components(
     `binaries` holds the programs that were built, `containerd` is the machine's own, `upstreams`
     are the name servers of everything outside the cluster.
     """
-    members = nodes(settings)
-    return [
-        _component(key, entry, settings, node, upstreams, binaries=binaries, containerd=containerd)
-        for key, entry in tomllib.loads(TABLE.read_text()).items()
-        for node in (members if entry.get("each_node") else members[:1])
-    ]
-
-
-def _component(
-    key: str,
-    entry: Mapping[str, Any],
-    settings: Settings,
-    node: Node,
-    upstreams: Sequence[str],
-    **programs: Path,
-) -> Component:
-    pods_per_second, burst = _pace(settings)
+    # A kubelet starts all its pods at once. Hundreds of them starve each other until their requests
+    # to the runtime time out. Two processors keep up with 1.5 a second.
+    pods_per_second, burst = (200, 400) if settings.max_pods <= AT_ONCE else (1.5, 32)
+    # The cluster's zone has no cache: a pod's name resolves as soon as its address is known.
+    servers = " ".join(upstreams)
+    forwarding = configs.written("Corefile.upstreams", settings=settings, upstreams=servers)
     values: dict[str, Any] = {
-        "name": node.own(key),
-        "node": node,
         "settings": settings,
         "ports": settings.ports,
         "pki": settings.certificates,
         "domain": CLUSTER_DOMAIN,
         "root": ROOT,
         "python": sys.executable,
+        "binaries": binaries,
+        "containerd": containerd,
         "pods_per_second": pods_per_second,
         "burst": burst,
-        "pod_logs": node.own("pods"),
         "pause_image": PAUSE_IMAGE,
         "cni_network": configs.CNI_NETWORK,
         "cni_plugins": configs.CNI_PLUGINS,
         # With swap, the kubelet regards memory as full that could be swapped out. It therefore
         # evicts nothing: the kernel knows when no memory is left.
         "least_memory": "0%" if settings.zram_mib else "100Mi",
-        "forwarding": _forwarding(settings, upstreams),
-        **programs,
+        "forwarding": forwarding if upstreams else "",
     }
+    return [
+        _component(entry, node, name=node.own(key), pod_logs=node.own("pods"), **values)
+        for key, entry, node in configs.of_nodes("components.toml", settings)
+    ]
+
+
+def _component(entry: Mapping[str, Any], node: Node, **values: Any) -> Component:
+    values["node"] = node
     found = filled(entry, **values)
     # In the namespace of a further node there is no other program in the way of a listener.
     listeners = (listener.rpartition(":") for listener in found.get("tcp", ()) if node.first)
@@ -110,23 +102,3 @@ def _component(
         tcp=[(address, int(port)) for address, _, port in listeners],
         cgroup=node.cgroup,
     )
-
-
-def _forwarding(settings: Settings, upstreams: Sequence[str]) -> str:
-    """The part of CoreDNS's configuration by which other name servers resolve all other names.
-
-    The cluster's zone has no cache: a pod's name resolves as soon as its address is known.
-    """
-    if not upstreams:
-        return ""
-    servers = " ".join(upstreams)
-    return configs.written("Corefile.upstreams", settings=settings, upstreams=servers)
-
-
-def _pace(settings: Settings) -> tuple[float, int]:
-    """The pods that the scheduler binds per second and at once: as they start, where they are many.
-
-    A kubelet starts all its pods at once. Hundreds of them starve each other until their requests
-    to the runtime time out. Two processors keep up with 1.5 a second.
-    """
-    return (200, 400) if settings.max_pods <= AT_ONCE else (1.5, 32)

@@ -6,10 +6,12 @@ Kubernetes reads JSON wherever it reads YAML, so the standard library is enough.
 import base64
 import json
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from scale_tests.host.templates import filled
+from scale_tests.localkube.nodes import Node, nodes
 from scale_tests.localkube.settings import Settings
 
 TEMPLATES = Path(__file__).with_name("templates")
@@ -21,12 +23,24 @@ CNI_PLUGINS = Path("/usr/lib/cni")
 """The directory of Debian's containernetworking-plugins."""
 
 
+def table(template: str) -> dict[str, Any]:
+    """The content of a template that is TOML."""
+    return tomllib.loads((TEMPLATES / template).read_text())
+
+
+def of_nodes(template: str, settings: Settings) -> Iterator[tuple[str, dict[str, Any], Node]]:
+    """The entries of a table by their keys: of every node with `each_node`, else of the first."""
+    members = nodes(settings)
+    for key, entry in table(template).items():
+        for node in members if entry.pop("each_node", False) else members[:1]:
+            yield key, entry, node
+
+
 def written(template: str, suffix: str = "", **values: Any) -> str:
     """The text of a file with this suffix. TOML becomes JSON, except for a file that is TOML."""
-    text = (TEMPLATES / template).read_text()
     if template.endswith(".toml") and suffix != ".toml":
-        return json.dumps(filled(tomllib.loads(text), **values), indent=2, default=str) + "\n"
-    return text.format(**values).rstrip("\n") + "\n"
+        return json.dumps(filled(table(template), **values), indent=2, default=str) + "\n"
+    return (TEMPLATES / template).read_text().format(**values).rstrip("\n") + "\n"
 
 
 def kubeconfig(settings: Settings, identity: str) -> str:
@@ -43,11 +57,6 @@ def kubeconfig(settings: Settings, identity: str) -> str:
         certificate=embedded(f"{identity}.crt"),
         key=embedded(f"{identity}.key"),
     )
-
-
-def addons() -> dict[str, Any]:
-    """Objects to apply by their API paths: rights beyond components' roles, the StorageClass."""
-    return tomllib.loads((TEMPLATES / "addons.toml").read_text())
 
 
 def name_servers(resolv_conf: str) -> list[str]:

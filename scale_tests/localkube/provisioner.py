@@ -8,14 +8,13 @@ gives the files to a pod's `fsGroup`.
 
 import shutil
 import socket
-import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from scale_tests.host.templates import filled
 from scale_tests.localkube.api import ApiError, Client
-from scale_tests.localkube.configs import TEMPLATES
+from scale_tests.localkube.configs import table
 from scale_tests.localkube.settings import Settings
 
 NAME = "partisan.dev/localkube"
@@ -52,7 +51,7 @@ class Provisioner:
         own = [item for item in self._api.get(VOLUMES)["items"] if _annotation(item, _MADE_BY)]
         known = {item["metadata"]["name"] for item in own}
         for claim in waiting:
-            if (name := volume_name(claim)) not in known:
+            if (name := f"pvc-{claim['metadata']['uid']}") not in known:
                 self._make(name, claim)
         for name in released(own):
             shutil.rmtree(self._directory / name, ignore_errors=True)
@@ -65,7 +64,16 @@ class Provisioner:
         path.mkdir(parents=True, exist_ok=True)
         # For pods of any user.
         path.chmod(0o777)
-        self._api.apply(f"{VOLUMES}/{name}", volume(claim, path))
+        volume = filled(
+            table("volume.toml"),
+            name=name,
+            provisioner=NAME,
+            made_by=_MADE_BY,
+            claim=claim,
+            access=claim["spec"]["accessModes"],
+            path=path,
+        )
+        self._api.apply(f"{VOLUMES}/{name}", volume)
         metadata = claim["metadata"]
         print(f"made {name} for {metadata['namespace']}/{metadata['name']}", flush=True)
 
@@ -84,26 +92,6 @@ def released(volumes: Iterable[Json]) -> Iterator[str]:
         deleted = item["spec"]["persistentVolumeReclaimPolicy"] == "Delete"
         if deleted and item.get("status", {}).get("phase") in ("Released", "Failed"):
             yield item["metadata"]["name"]
-
-
-def volume_name(claim: Json) -> str:
-    """The name of a claim's volume, and of its directory."""
-    return f"pvc-{claim['metadata']['uid']}"
-
-
-def volume(claim: Json, path: Path) -> Json:
-    """The volume of a claim, in a directory; any node can mount it."""
-    document = tomllib.loads((TEMPLATES / "volume.toml").read_text())
-    made: Json = filled(
-        document,
-        name=volume_name(claim),
-        provisioner=NAME,
-        made_by=_MADE_BY,
-        claim=claim,
-        access=claim["spec"]["accessModes"],
-        path=path,
-    )
-    return made
 
 
 def _annotation(item: Json, key: str) -> bool:

@@ -140,3 +140,12 @@ def default_name(package: str) -> str:
     """The file name that `go build` gives to a package's program: a version suffix is dropped."""
     parts = package.split("/")
     return parts[-2] if re.fullmatch(r"v\d+", parts[-1]) else parts[-1]
+
+
+def module_version(module: str, directory: Path) -> str:
+    """The version of `module` that the go.mod of a directory requires. Raises ExpectedError."""
+    go_mod = (directory / "go.mod").read_text()
+    found = re.search(rf"^(?:require)?\s+{re.escape(module)} (v\S+)", go_mod, re.MULTILINE)
+    if not found:
+        raise ExpectedError(f"{directory}/go.mod requires no {module}")
+    return found.group(1)

@@ -27,7 +27,7 @@ def quota(cpus: float) -> Iterator[Take]:
             try:
                 hierarchy = _cpu_hierarchy()
                 group = f"{_GROUP}-{pid}"
-                directory = hierarchy.directory(group)
+                directory = hierarchy.mount / group
                 directory.mkdir()
                 groups.callback(remove, group)
                 for file, value in _settings(hierarchy, cpus).items():
@@ -58,7 +58,7 @@ def _cpu_hierarchy() -> Hierarchy:
     for hierarchy in hierarchies():
         if hierarchy.version == 1 and "cpu" in hierarchy.options:
             return hierarchy
-        controllers = hierarchy.directory("cgroup.controllers")
+        controllers = hierarchy.mount / "cgroup.controllers"
         if hierarchy.version == 2 and "cpu" in controllers.read_text().split():
             Path(hierarchy.mount, "cgroup.subtree_control").write_text("+cpu")
             return hierarchy

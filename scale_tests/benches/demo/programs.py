@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from scale_tests.host.commands import ROOT
-from scale_tests.localkube.build import bin_directory
+from scale_tests.localkube.build import TOOLSET
 
 _PLUGIN = {
     "kubectl-partisan": "partisan_operator.cli.main",
@@ -19,7 +19,7 @@ def provide(directory: Path = ROOT / "build" / "bin") -> Path:
     directory.mkdir(parents=True, exist_ok=True)
     for name in ("kubectl", "helm"):
         # On a cluster of one's own, the user's own are on the PATH already.
-        if (pinned := bin_directory() / name).exists():
+        if (pinned := TOOLSET.bin_directory / name).exists():
             _write(directory / name, shlex.quote(str(pinned)))
     source = shlex.quote(str(ROOT / "operator" / "src"))
     for name, module in _PLUGIN.items():

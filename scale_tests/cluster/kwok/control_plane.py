@@ -104,7 +104,7 @@ def at_default_limits(component: Component) -> Component:
 def _components(
     settings: Settings, log: Path, users: Sequence[str], *, default_limits: bool
 ) -> Iterator[Component]:
-    binaries = build.ensure_built()
+    binaries = build.TOOLSET.ensure_built()
     for component in components(settings, binaries, containerd=Path(), upstreams=()):
         if component.name == "kube-apiserver":
             yield audited(component, settings.configs / "audit.json", log, users)

@@ -12,8 +12,7 @@ from scale_tests.cluster.wait import wait_for
 from scale_tests.host.documents import data_of
 from scale_tests.host.templates import filled
 from scale_tests.localkube.api import Client
-from scale_tests.localkube.build import module_version
-from scale_tests.localkube.toolset import Toolset
+from scale_tests.localkube.toolset import Toolset, module_version
 
 TOOLSET = Toolset(
     name="kwok",

@@ -1,13 +1,14 @@
 """Errors of commands, as people read them."""
 
+from collections.abc import Callable
+
 import pytest
 
 from scale_tests.host.commands import CommandError, capture, stream
 
 
 @pytest.mark.parametrize("run", [capture, stream])
-def test_a_missing_program_is_named_with_the_remedy(run: object) -> None:
-    assert callable(run)
+def test_a_missing_program_is_named_with_the_remedy(run: Callable[[list[str]], object]) -> None:
     with pytest.raises(CommandError, match=r"absent-program is missing: python3 -m scale_tests\."):
         run(["absent-program", "--version"])
 

@@ -5,29 +5,29 @@ import pytest
 from scale_tests.host.commands import ExpectedError
 from scale_tests.localkube import build
 from scale_tests.localkube.progress import duration, seconds_left
+from scale_tests.localkube.toolset import module_version
 
 GO_MOD = (build.TOOLS / "go.mod").read_text()
 
 
 @pytest.mark.parametrize("module", ["k8s.io/kubernetes", "helm.sh/helm/v3"])
 def test_the_pinned_versions_are_found(module: str) -> None:
-    assert build.module_version(module).startswith("v")
+    assert module_version(module, build.TOOLS).startswith("v")
 
 
 def test_a_module_that_is_not_required_is_named() -> None:
     with pytest.raises(ExpectedError, match=r"requires no example\.org/absent"):
-        build.module_version("example.org/absent")
+        module_version("example.org/absent", build.TOOLS)
 
 
 def test_the_directory_carries_the_version_and_a_digest_of_the_pins() -> None:
-    version = build.module_version("k8s.io/kubernetes")
-    name, _, digest = build.bin_directory().name.rpartition("-")
-    assert name == version
+    name, _, digest = build.TOOLSET.bin_directory.name.rpartition("-")
+    assert name == build.KUBERNETES
     assert len(digest) == 12
 
 
 def test_every_staging_repository_has_the_version_of_kubernetes() -> None:
-    wanted = build.module_version("k8s.io/kubernetes").replace("v1.", "v0.")
+    wanted = build.KUBERNETES.replace("v1.", "v0.")
     replaced = [line.split()[-1] for line in GO_MOD.splitlines() if "=>" in line]
     assert replaced
     assert set(replaced) == {wanted}

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from scale_tests.localkube import cli, cluster
+from scale_tests.localkube import __main__ as cli
+from scale_tests.localkube import cluster
 from scale_tests.localkube.settings import Settings
 
 

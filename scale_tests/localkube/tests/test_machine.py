@@ -31,7 +31,7 @@ def test_hybrid_control_groups_are_all_found() -> None:
         ("unified", 2),
     ]
     assert "cpuset" in found[1].options
-    assert found[0].directory("partisan-localkube") == Path("/sys/fs/cgroup/cpu/partisan-localkube")
+    assert found[0].mount == Path("/sys/fs/cgroup/cpu")
 
 
 def test_mount_points_come_innermost_first_and_unescaped() -> None:

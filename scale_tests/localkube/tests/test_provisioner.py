@@ -97,7 +97,7 @@ def test_volumes_are_read_only_while_there_are_any(tmp_path: Path) -> None:
 
 
 def test_the_default_storage_class_is_its_own() -> None:
-    storage_class = configs.addons()[STORAGE_CLASS]
+    storage_class = configs.table("addons.toml")[STORAGE_CLASS]
     assert storage_class["provisioner"] == NAME
     annotations = storage_class["metadata"]["annotations"]
     assert annotations == {"storageclass.kubernetes.io/is-default-class": "true"}

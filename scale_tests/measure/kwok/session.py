@@ -50,7 +50,7 @@ def bench(
 
 def _confine(session: Session) -> int:
     """Builds the programs, which needs the network, and runs the bench confined."""
-    localkube_build.ensure_built()
+    localkube_build.TOOLSET.ensure_built()
     machines.TOOLSET.ensure_built()
     own = (session.bench.name, _CONFINED, "--out", str(session.directory))
     return confinement.confine("scale_tests", *own)
@@ -66,7 +66,7 @@ def _measure(session: Session, scenarios: Sequence[Scenario]) -> int:
         cells,
         versions={
             **versions.of_repository(),
-            "kubernetes": localkube_build.version(),
+            "kubernetes": localkube_build.KUBERNETES,
             "kwok": machines.version(),
         },
         config={

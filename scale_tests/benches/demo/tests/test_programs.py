@@ -3,6 +3,7 @@
 import os
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -16,7 +17,7 @@ def test_plugin_and_pinned_programs_are_found_from_anywhere(
     pinned.mkdir()
     (pinned / "helm").write_text("#!/bin/sh\necho helm $1\n")
     (pinned / "helm").chmod(0o755)
-    monkeypatch.setattr(programs, "bin_directory", lambda: pinned)
+    monkeypatch.setattr(programs, "TOOLSET", SimpleNamespace(bin_directory=pinned))
     directory = programs.provide(tmp_path / "bin")
     variables = {**os.environ, "PATH": f"{directory}:{os.environ['PATH']}"}
 
