@@ -71,10 +71,13 @@ def ensure_packages() -> None:
     Raises:
         BootstrapError: they cannot be installed here; the message names them.
     """
-    if absent := [text for program, text in PROGRAMS.items() if shutil.which(program) is None]:
-        raise BootstrapError(f"missing: {', '.join(absent)}")
+    if absent := _absent(PROGRAMS):
+        raise BootstrapError(f"missing: {absent}")
     if shutil.which("apt-get") is None or shutil.which("dpkg-query") is None:
-        _check_foreign_programs()
+        if absent := _absent(FOREIGN_PROGRAMS):
+            raise BootstrapError(
+                f"missing: {absent}\nThey are installed by themselves only on Debian."
+            )
         return
     packages = [
         package
@@ -96,8 +99,8 @@ def ensure_packages() -> None:
             f"install them: sudo apt-get install --no-install-recommends {' '.join(missing)}"
         )
     print(f"Installing Debian packages (takes some minutes): {' '.join(missing)}", flush=True)
-    _apt("update")
-    _apt("install", "--yes", "--no-install-recommends", *missing)
+    for command in (["update"], ["install", "--yes", "--no-install-recommends", *missing]):
+        _run(["apt-get", "--quiet=2", *command])
 
 
 def ensure_environment(environment: Path, requirements: Path) -> None:
@@ -124,16 +127,8 @@ def ensure_environment(environment: Path, requirements: Path) -> None:
     stamp.write_text(wanted)
 
 
-def _check_foreign_programs() -> None:
-    missing = [text for program, text in FOREIGN_PROGRAMS.items() if shutil.which(program) is None]
-    if missing:
-        raise BootstrapError(
-            f"missing: {', '.join(missing)}\nThey are installed by themselves only on Debian."
-        )
-
-
-def _apt(*arguments: str) -> None:
-    _run(["apt-get", "--quiet=2", *arguments])
+def _absent(programs: dict[str, str]) -> str:
+    return ", ".join(text for program, text in programs.items() if shutil.which(program) is None)
 
 
 def _run(argv: list[str]) -> None:

@@ -9,7 +9,6 @@ import argparse
 import os
 import sys
 import tarfile
-from collections.abc import Iterable
 from pathlib import Path
 
 from images.builder import bases
@@ -60,7 +59,8 @@ def ensure(release: str) -> Path:
     if not target.exists():
         archive = bases.ensure_root_file_system(base)
         with files.made(target) as partial, tarfile.open(archive) as tar:
-            tar.extractall(partial, members=_wanted(tar), filter="tar")
+            wanted = (each for each in tar if each.name.removeprefix("./").startswith(_PARTS))
+            tar.extractall(partial, members=wanted, filter="tar")
             settle(partial, target)
     return target
 
@@ -83,10 +83,6 @@ def settle(root: Path, place: Path) -> None:
         elif content.startswith(b"#!/bin/sh"):
             home = f"/{ERLANG}".encode()
             file.write_bytes(content.replace(home, str(place / ERLANG).encode()))
-
-
-def _wanted(tar: tarfile.TarFile) -> Iterable[tarfile.TarInfo]:
-    return (member for member in tar if member.name.removeprefix("./").startswith(_PARTS))
 
 
 def main() -> int:

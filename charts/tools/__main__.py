@@ -5,10 +5,9 @@ from pathlib import Path
 
 import yaml
 
-from charts.tools.alerts import check_alerts
+from charts.tools.alerts import check_alerts, check_queries
 from charts.tools.definition import check_definition
 from charts.tools.previous import check_values, check_version, unpacked, version
-from charts.tools.queries import check_queries
 from charts.tools.readme import check_readme
 from scale_tests.cluster.operator import CHART, helm
 from scale_tests.host.commands import ROOT, ExpectedError, capture, stream

@@ -1,19 +1,33 @@
-"""The alerts of the chart: promtool parses them, and each one fires in a test."""
+"""The alerts of the chart and the queries of its dashboards: promtool parses them.
+
+Each alert fires in a test.
+"""
 
 import re
 import shutil
+import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import yaml
 
+from charts.tools.dashboards.files import committed, panels, resolved
 from images.builder.prometheus import TOOLSET
 from scale_tests.cluster.operator import CHART
-from scale_tests.host.commands import ROOT, ExpectedError, stream
+from scale_tests.host.commands import ROOT, ExpectedError, capture, stream
 
 ALERTS = ROOT / CHART / "files" / "alerts.yaml"
 TESTS = ROOT / CHART / "tests" / "alerts"
+
+VARIABLES = {
+    "namespace": "default",
+    "cluster": "ads",
+    "channel": ".+",
+    "__rate_interval": "1m",
+    "__range": "30m",
+}
+"""A value for each of Grafana's variables."""
 
 _TESTED = re.compile(r'alertname="(\w+)"')
 
@@ -31,8 +45,8 @@ class Alert:
     description: str
 
 
-def alerts(content: Mapping[str, Any]) -> list[Alert]:
-    """The alerts of a rules file, in their order."""
+def chart_alerts() -> list[Alert]:
+    """The alerts of the chart, in their order."""
     return [
         Alert(
             name=rule["alert"],
@@ -41,14 +55,9 @@ def alerts(content: Mapping[str, Any]) -> list[Alert]:
             expression=rule["expr"],
             description=" ".join(rule["annotations"]["description"].split()),
         )
-        for group in content["groups"]
+        for group in yaml.safe_load(ALERTS.read_text())["groups"]
         for rule in group["rules"]
     ]
-
-
-def chart_alerts() -> list[Alert]:
-    """The alerts of the chart."""
-    return alerts(yaml.safe_load(ALERTS.read_text()))
 
 
 def check_tested(names: Iterable[str], tests: Iterable[Mapping[str, Any]]) -> None:
@@ -76,6 +85,25 @@ def check_alerts() -> None:
     program = promtool()
     stream([program, "check", "rules", str(ALERTS)])
     stream([program, "test", "rules", *map(str, files)])
+
+
+def check_queries() -> int:
+    """Parses all queries with promtool; returns their number. Raises ExpectedError."""
+    rules = [
+        {
+            "record": f"panel:query:{number}",
+            "expr": resolved(query.expression, VARIABLES),
+            "labels": {"panel": f"{panel.dashboard} / {panel.title}"},
+        }
+        for dashboard in committed().values()
+        for panel in panels(dashboard)
+        for number, query in enumerate(panel.queries)
+    ]
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+        yaml.safe_dump({"groups": [{"name": "panels", "rules": rules}]}, file)
+        file.flush()
+        capture([promtool(), "check", "rules", file.name])
+    return len(rules)
 
 
 def promtool() -> str:

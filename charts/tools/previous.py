@@ -18,6 +18,7 @@ import yaml
 from scale_tests.cluster.operator import CHART, tool
 from scale_tests.host import files
 from scale_tests.host.commands import ROOT, CommandError, ExpectedError, capture, relative
+from scale_tests.host.revision import commit, unpack
 
 ARCHIVE = Path(__file__).with_name("previous.tgz")
 """That chart, packed."""
@@ -33,10 +34,10 @@ def version(chart: str) -> str:
 
 def unpacked() -> str:
     """The directory of the previous chart, for helm; unpacked into `build` unless it exists."""
-    content = ARCHIVE.read_bytes()
-    target = ROOT / "build" / "previous-chart" / hashlib.sha256(content).hexdigest()[:12]
+    digest = hashlib.sha256(ARCHIVE.read_bytes()).hexdigest()
+    target = ROOT / "build" / "previous-chart" / digest[:12]
     if not target.exists():
-        with files.made(target) as partial, tarfile.open(fileobj=io.BytesIO(content)) as tar:
+        with files.made(target) as partial, tarfile.open(ARCHIVE) as tar:
             tar.extractall(partial, filter="data")
     return str((target / Path(CHART).name).relative_to(ROOT))
 
@@ -57,11 +58,8 @@ def check_values() -> None:
 def take(revision: str) -> None:
     """Makes the chart of a git revision the previous one. Raises CommandError."""
     with tempfile.TemporaryDirectory() as directory:
-        archive = Path(directory) / "chart.tar"
-        capture(["git", "archive", f"--output={archive}", revision, CHART])
-        with tarfile.open(archive) as tar:
-            tar.extractall(directory, filter="data")
-        ARCHIVE.write_bytes(pack(Path(directory) / CHART))
+        source = unpack(commit(revision), Path(directory))
+        ARCHIVE.write_bytes(pack(source / CHART))
 
 
 def pack(chart: Path) -> bytes:
@@ -84,8 +82,6 @@ def main(arguments: Sequence[str]) -> int:
     """Packs the revision on the command line; returns the exit status."""
     try:
         (revision,) = arguments
-        if revision.startswith("-"):
-            raise ValueError(f"{revision} is an option of git")
         take(revision)
     except (CommandError, ValueError) as error:
         print(f"error: {error}; a git revision is wanted", file=sys.stderr)

@@ -26,25 +26,16 @@ def image(text: str) -> Image:
         raise argparse.ArgumentTypeError(f"{error}, and is none of {names}") from None
 
 
-def add_images(command: argparse.ArgumentParser) -> None:
-    """Adds images as arguments of a command."""
-    command.add_argument(
-        "image",
-        nargs="*",
-        type=image,
-        help=f"{', '.join(KNOWN)}, or a directory; all but examples if none",
-    )
-
-
 def parser() -> argparse.ArgumentParser:
     """The parser of the command line."""
     parser = argparse.ArgumentParser(prog="python -m images.builder", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    command = commands.add_parser("build", help="build what has changed, as OCI archives")
-    add_images(command)
-    command = commands.add_parser("push", help="push the built images")
-    command.add_argument("registry", help="where to, such as registry.example.org/team")
-    add_images(command)
+    built = commands.add_parser("build", help="build what has changed, as OCI archives")
+    pushed = commands.add_parser("push", help="push the built images")
+    pushed.add_argument("registry", help="where to, such as registry.example.org/team")
+    images = f"{', '.join(KNOWN)}, or a directory; all but examples if none"
+    for command in (built, pushed):
+        command.add_argument("image", nargs="*", type=image, help=images)
     commands.add_parser("page", help="bundle the live page into the operator's package")
     return parser
 

@@ -62,7 +62,9 @@ def build(image: Image, *, anew: bool = False) -> bool:
         *("--file", str(image.dockerfile), "--tag", image.reference, str(image.context)),
     )
     _write_archive(image)
-    _bound_cache()
+    # The steps of earlier builds use disk space.
+    if len(buildah("images", "--all", "--quiet").splitlines()) > MAX_STORED:
+        buildah("rmi", "--prune", "--force")
     stamp.write_text(wanted)
     seconds = time.monotonic() - began
     print(f"{image.reference}: {_size(image.archive)} in {seconds:.0f} s", flush=True)
@@ -93,13 +95,6 @@ def _write_archive(image: Image) -> None:
     partial.unlink(missing_ok=True)
     buildah("push", "--quiet", image.reference, f"oci-archive:{partial}:{image.reference}")
     partial.rename(image.archive)
-
-
-def _bound_cache() -> None:
-    """Removes the steps of earlier builds once there are many: each uses disk space."""
-    stored = buildah("images", "--all", "--quiet").splitlines()
-    if len(stored) > MAX_STORED:
-        buildah("rmi", "--prune", "--force")
 
 
 def _size(path: Path) -> str:

@@ -49,7 +49,11 @@ def ensure_certificates(settings: Settings) -> None:
     if not (directory / "ca.crt").exists():
         issue_authority(directory)
     if not (directory / "service-accounts.key").exists():
-        _generate_key_pair(directory, "service-accounts")
+        key, public = (directory / f"service-accounts.{end}" for end in ("key", "pub"))
+        curve = ("-name", "prime256v1", "-noout")
+        capture(["openssl", "ecparam", "-genkey", *curve, "-out", str(key)])
+        key.chmod(0o600)
+        capture(["openssl", "ec", "-in", str(key), "-pubout", "-out", str(public)])
     for identity in identities(settings):
         if not (directory / f"{identity.file}.crt").exists():
             issue(directory, identity)
@@ -97,11 +101,3 @@ def _certify(
         ]
     )
     partial.rename(directory / f"{name}.crt")
-
-
-def _generate_key_pair(directory: Path, name: str) -> None:
-    key, public = directory / f"{name}.key", directory / f"{name}.pub"
-    curve = ("-name", "prime256v1", "-noout")
-    capture(["openssl", "ecparam", "-genkey", *curve, "-out", str(key)])
-    key.chmod(0o600)
-    capture(["openssl", "ec", "-in", str(key), "-pubout", "-out", str(public)])

@@ -102,7 +102,7 @@ def _annotation(item: Json, key: str) -> bool:
 def main() -> None:
     """Serves the cluster of this machine; a connection to its socket shows that it runs."""
     settings = Settings()
-    provisioner = Provisioner(Client(settings), settings.volumes)
+    provisioner = Provisioner(Client(settings), settings.state / "volumes")
     settings.provisioner_socket.unlink(missing_ok=True)
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(settings.provisioner_socket))

@@ -125,11 +125,6 @@ class Settings:
         return self.run / "processes"
 
     @property
-    def volumes(self) -> Path:
-        """The directory of the persistent volumes, one directory each."""
-        return self.state / "volumes"
-
-    @property
     def provisioner_socket(self) -> Path:
         """The socket on which the provisioner of volumes accepts."""
         return self.run / "provisioner.sock"

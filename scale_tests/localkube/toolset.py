@@ -59,24 +59,22 @@ class Toolset:
         target.parent.mkdir(parents=True, exist_ok=True)
         # Two processes that need them at once build them once.
         with files.locked(target.parent / f".{self.name}.lock"):
-            if not target.is_dir():
-                self._build(target)
+            if target.is_dir():
+                return target
+            if shutil.which("go") is None:
+                raise ExpectedError(
+                    "Go is missing: install Go 1.26 or newer (https://go.dev/doc/install)"
+                )
+            print(f"Building {', '.join(self.programs)} into {target}", flush=True)
+            with files.made(target) as partial:
+                self._compile(partial)
+                for name, package in self.programs.items():
+                    (partial / default_name(package)).rename(partial / name)
         return target
 
-    def _build(self, target: Path) -> None:
-        if shutil.which("go") is None:
-            raise ExpectedError(
-                "Go is missing: install Go 1.26 or newer (https://go.dev/doc/install)"
-            )
-        print(f"Building {', '.join(self.programs)} into {target}", flush=True)
-        costs = self._costs()
-        with files.made(target) as partial:
-            self._compile(partial, costs)
-            for name, package in self.programs.items():
-                (partial / default_name(package)).rename(partial / name)
-
-    def _compile(self, output: Path, costs: Mapping[str, int]) -> None:
+    def _compile(self, output: Path) -> None:
         """Runs `go build`, which names each package on standard error when it is done with it."""
+        costs = self._costs()
         linking = LINK_WEIGHT * len(self.programs)
         progress = Progress("compiling", total=sum(costs.values()) + linking)
 
