@@ -19,6 +19,7 @@ from scale_tests.cluster.operator import CHART, tool
 from scale_tests.host import files
 from scale_tests.host.commands import ROOT, CommandError, ExpectedError, capture, relative
 from scale_tests.host.revision import commit, unpack
+from scale_tests.localkube import ociarchive
 
 ARCHIVE = Path(__file__).with_name("previous.tgz")
 """That chart, packed."""
@@ -65,16 +66,13 @@ def take(revision: str) -> None:
 def pack(chart: Path) -> bytes:
     """An archive of a chart's directory; the same files give the same archive."""
     packed = io.BytesIO()
-    with (
-        gzip.GzipFile(filename="", mode="wb", fileobj=packed, mtime=0) as compressed,
-        tarfile.open(fileobj=compressed, mode="w", format=tarfile.USTAR_FORMAT) as tar,
-    ):
-        for file in sorted(path for path in chart.rglob("*") if path.is_file()):
-            if file.relative_to(chart).parts[0] not in _LEFT_OUT:
-                content = file.read_bytes()
-                entry = tarfile.TarInfo(file.relative_to(chart.parent).as_posix())
-                entry.size = len(content)
-                tar.addfile(entry, io.BytesIO(content))
+    with gzip.GzipFile(filename="", mode="wb", fileobj=packed, mtime=0) as compressed:
+        kept = {
+            file.relative_to(chart.parent).as_posix(): file.read_bytes()
+            for file in sorted(path for path in chart.rglob("*") if path.is_file())
+            if file.relative_to(chart).parts[0] not in _LEFT_OUT
+        }
+        compressed.write(ociarchive.tar(kept, mode=0o644))
     return packed.getvalue()
 
 

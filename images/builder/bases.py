@@ -10,7 +10,6 @@ import tempfile
 from pathlib import Path
 
 from images.builder.catalogue import Base
-from images.builder.tools import buildah
 from scale_tests.host import files
 from scale_tests.host.commands import ExpectedError, capture
 from scale_tests.localkube.settings import cache_directory
@@ -140,3 +139,10 @@ def _suite() -> str:
             "build images/*.Dockerfile with the official ones and set KUBECONFIG and REGISTRY"
         )
     return release["VERSION_CODENAME"]
+
+
+def buildah(*arguments: str) -> str:
+    """Runs buildah on a store of its own; returns its output, stripped. Raises CommandError."""
+    store = cache_directory() / "buildah"
+    own = ("--root", str(store / "root"), "--runroot", str(store / "run"))
+    return capture(["nice", "-n", "5", "buildah", *own, *arguments]).strip()

@@ -6,8 +6,9 @@ import time
 from pathlib import Path
 
 from images.builder import bases, console, prometheus, wheels
+from images.builder.bases import buildah
 from images.builder.catalogue import ARCHIVES, OPERATOR, PROMETHEUS, TAG, Base, Image
-from images.builder.tools import buildah, files_below, is_current
+from scale_tests.host import files
 from scale_tests.host.commands import ROOT, ExpectedError, capture
 
 MAX_STORED = 100
@@ -26,7 +27,7 @@ def inputs_digest(image: Image, root: Path = ROOT) -> str:
     digest.update(image.dockerfile.read_bytes())
     for source in image.sources:
         whole = root / source
-        for path in [whole] if whole.is_file() else files_below(whole, IGNORED):
+        for path in [whole] if whole.is_file() else files.below(whole, IGNORED):
             if not path.is_file():
                 continue  # such as the lock of an editor, a link to nothing
             digest.update(f"\0{os.path.relpath(path, root)}\0{path.stat().st_mode:o}\0".encode())
@@ -48,7 +49,7 @@ def build(image: Image, *, anew: bool = False) -> bool:
         build(image.base)
     wanted = inputs_digest(image)
     stamp = image.archive.with_suffix(".digest")
-    if not anew and image.archive.exists() and is_current(stamp, wanted):
+    if not anew and image.archive.exists() and files.is_current(stamp, wanted):
         print(f"{image.reference} is up to date ({_size(image.archive)})", flush=True)
         return False
     print(f"{image.reference}: building", flush=True)

@@ -4,7 +4,6 @@ import hashlib
 import shutil
 from pathlib import Path
 
-from images.builder.tools import files_below, is_current
 from scale_tests.host import files
 from scale_tests.host.commands import ROOT, capture
 
@@ -26,7 +25,7 @@ def ensure_page() -> Path:
 
 def _ensure_packages(stamp: Path) -> None:
     wanted = hashlib.sha256((CONSOLE / "package-lock.json").read_bytes()).hexdigest()
-    if (CONSOLE / "node_modules").exists() and is_current(stamp, wanted):
+    if (CONSOLE / "node_modules").exists() and files.is_current(stamp, wanted):
         return
     print("Installing the npm packages of the live page", flush=True)
     stamp.unlink(missing_ok=True)
@@ -36,11 +35,11 @@ def _ensure_packages(stamp: Path) -> None:
 
 def _ensure_bundle(stamp: Path) -> None:
     digest = hashlib.sha256()
-    for source in files_below(CONSOLE, _NOT_SOURCES):
+    for source in files.below(CONSOLE, _NOT_SOURCES):
         digest.update(f"\0{source.relative_to(CONSOLE)}\0".encode())
         digest.update(source.read_bytes())
     wanted = digest.hexdigest()
-    if (PAGE / "index.html").exists() and is_current(stamp, wanted):
+    if (PAGE / "index.html").exists() and files.is_current(stamp, wanted):
         return
     made = stamp.with_name("page")
     capture(["node", str(CONSOLE / "build.mjs"), str(made)])

@@ -8,7 +8,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from images.builder.tools import is_current
+from scale_tests.host import files
 from scale_tests.host.commands import ROOT, capture
 
 REQUIREMENTS = ROOT / "operator" / "requirements.txt"
@@ -52,7 +52,7 @@ def ensure_wheels(target: Target = IMAGE) -> Path:
     wanted = hashlib.sha256(requirements.encode()).hexdigest()
     directory = target.directory
     stamp = directory / ".digest"
-    if is_current(stamp, wanted):
+    if files.is_current(stamp, wanted):
         return directory
     print(f"  fetching the operator's Python packages {target.name}".rstrip(), flush=True)
     shutil.rmtree(directory, ignore_errors=True)

@@ -14,9 +14,9 @@ from typing import Any
 
 import yaml
 
+from images.builder.bases import buildah
 from images.builder.build import build
 from images.builder.catalogue import ELIXIR
-from images.builder.tools import buildah
 from scale_tests.cluster.wait import wait_for
 from scale_tests.host.commands import ROOT
 from scale_tests.localkube.settings import cache_directory

@@ -1,10 +1,12 @@
-"""Files and directories that are written in one step, and files that are locks."""
+"""Files and directories: locked, written in one step, known by a stamp, listed in an order."""
 
 import fcntl
+import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 
@@ -47,3 +49,16 @@ def replace(path: Path, text: str, *, mode: int = 0o644) -> None:
     partial.touch(mode=mode)
     partial.write_text(text)
     partial.rename(path)
+
+
+def below(directory: Path, ignored: Sequence[str]) -> Iterator[Path]:
+    """The files below a directory in a fixed order, without directories of these patterns."""
+    for place, subdirectories, names in os.walk(directory):
+        kept = (d for d in subdirectories if not any(fnmatchcase(d, each) for each in ignored))
+        subdirectories[:] = sorted(kept)
+        yield from (Path(place, name) for name in sorted(names))
+
+
+def is_current(stamp: Path, digest: str) -> bool:
+    """Whether something was made from what has this digest, as its stamp says."""
+    return stamp.exists() and stamp.read_text() == digest

@@ -7,7 +7,7 @@ standard library of Python 3.11 alone, so that it runs before anything is instal
 `settings` places everything; `configs` and `components` turn that into files and command lines
 (pure); `processes` starts and stops them; `network`, `cgroups` and `leftovers` prepare and clean
 the machine; `cluster` orders the steps. The first node is the machine itself; `up --nodes 3` adds
-two (`nodes`), each a network namespace on a routed link (`links`). `provisioner` makes persistent
+two (`nodes`), each a network namespace on a routed link. `provisioner` makes persistent
 volumes. `outage` makes a node fail, `partition` separates nodes or pods.
 
 Limits: NetworkPolicies are not enforced; one etcd member, no cloud provider; volumes have no size;

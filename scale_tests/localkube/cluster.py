@@ -60,8 +60,12 @@ def up(settings: Settings) -> None:
         preflight.check_ports(
             component for component in wanted if not processes.find(settings, component.name)
         )
-        for stage, members in itertools.groupby(wanted, key=lambda component: component.stage):
-            changed |= _ensure_stage(settings, client, list(members))
+        for stage, together in itertools.groupby(wanted, key=lambda component: component.stage):
+            members = list(together)
+            started = [component for component in members if _ensure(settings, component)]
+            changed = changed or bool(started)
+            for component in members:
+                _wait_ready(settings, client, component)
             if stage == 0:
                 membership.share_images(settings, binaries / "pause")
             elif stage == 1:
@@ -161,15 +165,8 @@ def _components(settings: Settings, binaries: Path) -> list[Component]:
     return components(settings, binaries, containerd, upstreams)
 
 
-def _ensure_stage(settings: Settings, client: Client, stage: list[Component]) -> bool:
-    """Starts what does not run as it should, waits until all are ready; whether any was started."""
-    started = [component for component in stage if _ensure(settings, component)]
-    for component in stage:
-        _wait_ready(settings, client, component)
-    return bool(started)
-
-
 def _ensure(settings: Settings, component: Component) -> bool:
+    """Starts a component that does not run as it should; whether it was started."""
     record = processes.find(settings, component.name)
     if record and record.digest == processes.digest(component):
         processes.resume(record)

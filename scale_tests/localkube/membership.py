@@ -5,7 +5,7 @@ A node that leaves is gone like a machine that is switched off for good.
 
 from pathlib import Path
 
-from scale_tests.localkube import cgroups, leftovers, links, outage, runtime
+from scale_tests.localkube import cgroups, leftovers, network, outage, runtime
 from scale_tests.localkube.api import Client
 from scale_tests.localkube.nodes import Node, nodes, possible
 from scale_tests.localkube.settings import Settings
@@ -33,7 +33,7 @@ def take_away(settings: Settings) -> bool:
         print(f"  {node.name}: taking it away", flush=True)
         cgroups.kill_all(node.cgroup)
         leftovers.unmount_all(node.state, node.run)
-        links.disconnect(node)
+        network.disconnect(node)
         outage.end(node)
         cgroups.remove(node.cgroup)
         leftovers.remove_node_files(settings, node)

@@ -1,13 +1,19 @@
-"""The machine's address, the kernel's settings for many pods, and the network's interfaces."""
+"""The machine's address, the kernel's settings for many pods, and the networks of further nodes.
+
+Each of these is a namespace on a routed link to the machine. The machine routes between nodes, so
+that its packet filter sees all traffic. Everything of a node ends with its namespace.
+"""
 
 import ipaddress
 import json
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 from scale_tests.host import files
-from scale_tests.host.commands import capture
-from scale_tests.localkube import firewall, links, waiting
-from scale_tests.localkube.nodes import nodes, possible
+from scale_tests.host.commands import CommandError, capture
+from scale_tests.localkube import firewall, waiting
+from scale_tests.localkube.nodes import PORT, Node, nodes, possible
 from scale_tests.localkube.settings import Settings
 
 AT_LEAST = {
@@ -35,6 +41,9 @@ CHANGED_BY_KUBELET = (
 
 SYSCTLS, SAVED = Path("/proc/sys"), "sysctls.json"
 
+GONE = ("Cannot find device", "No such device")
+"""Errors of `ip` for an interface that is not there, or is gone before it can be deleted."""
+
 
 def prepare(settings: Settings) -> None:
     """Sets up the machine's address, kernel settings, packet filter and links.
@@ -51,13 +60,13 @@ def prepare(settings: Settings) -> None:
         if int(path.read_text()) < value:
             path.write_text(str(value))
     first, *further = nodes(settings)
-    if not links.present(first):
+    if not present(first):
         capture(["ip", "link", "add", first.interface, "type", "bridge"])
     capture(["ip", "address", "replace", f"{first.address}/32", "dev", first.interface])
     capture(["ip", "link", "set", first.interface, "up"])
     firewall.install(settings)
     for node in further:
-        links.connect(node, first.address)
+        connect(node, first.address)
 
 
 def restore(settings: Settings) -> None:
@@ -66,19 +75,14 @@ def restore(settings: Settings) -> None:
     Raises CommandError, or waiting.TimedOutError: an interface does not go.
     """
     firewall.remove()
-    first, *further = possible(settings)
+    members = possible(settings)
 
-    def remaining() -> str:
-        interfaces = pod_interfaces(capture(["ip", "-json", "route", "show"]), first.pods)
-        if links.present(first):
-            interfaces.append(first.interface)
-        if interfaces:
-            links.delete(interfaces)
-        return f"network interfaces {', '.join(interfaces)} remain" if interfaces else ""
+    def interfaces() -> list[str]:
+        routes = capture(["ip", "-json", "route", "show"])
+        own = [node.interface for node in members if present(node)]
+        return pod_interfaces(routes, members[0].pods) + own
 
-    waiting.until_none(remaining, seconds=300)
-    for node in further:
-        links.disconnect(node)
+    _delete(interfaces)
     saved = settings.state / SAVED
     if saved.exists():
         for name, value in json.loads(saved.read_text()).items():
@@ -96,3 +100,73 @@ def pod_interfaces(routes: str, pods: ipaddress.IPv4Network) -> list[str]:
         and ipaddress.IPv4Address(route["dst"]) in pods
         and route.get("dev", "").startswith("veth")
     ]
+
+
+def machine_side(node: Node, gateway: str) -> str:
+    """The machine's routes to a further node, as a batch for `ip`.
+
+    The link has `gateway`, the machine's own address, so that packets from the machine carry it.
+    """
+    return f"""\
+address replace {gateway}/32 dev {node.interface}
+link set {node.interface} up
+route replace {node.address}/32 dev {node.interface}
+route replace {node.pods} via {node.address} dev {node.interface}
+"""
+
+
+def node_side(node: Node, gateway: str) -> str:
+    """A further node's own routes, as a batch for `ip` in its namespace.
+
+    The blackhole ends packets to removed pods, which would otherwise loop by the default route.
+    """
+    return f"""\
+link set lo up
+address replace {node.address}/32 dev {PORT}
+link set {PORT} up
+route replace {gateway}/32 dev {PORT}
+route replace default via {gateway} dev {PORT}
+route replace blackhole {node.pods}
+"""
+
+
+def connect(node: Node, gateway: str) -> None:
+    """Creates the missing parts of a further node's namespace and link. Raises CommandError."""
+    node.run.mkdir(parents=True, exist_ok=True)
+    if not os.path.ismount(node.namespace):
+        node.namespace.touch()
+        capture(["unshare", f"--net={node.namespace}", "true"])
+    if not present(node):
+        link = ["ip", "link", "add", node.interface, "type", "veth"]
+        capture([*link, "peer", "name", PORT, "netns", str(node.namespace)])
+    capture([*node.entrance, "ip", "-batch", "-"], stdin=node_side(node, gateway))
+    capture([*node.entrance, "sh", "-c", "echo 1 > /proc/sys/net/ipv4/ip_forward"])
+    capture(["ip", "-batch", "-"], stdin=machine_side(node, gateway))
+
+
+def disconnect(node: Node) -> None:
+    """Removes a node's link, unless the kernel has. Raises CommandError, waiting.TimedOutError."""
+    _delete(lambda: [node.interface] if present(node) else [])
+
+
+def present(node: Node) -> bool:
+    """Whether the machine's interface of a node is there."""
+    return Path("/sys/class/net", node.interface).exists()
+
+
+def _delete(listed: Callable[[], list[str]]) -> None:
+    """Deletes network interfaces of the machine until none is listed; the kernel deletes some."""
+
+    def remaining() -> str:
+        interfaces = listed()
+        if not interfaces:
+            return ""
+        batch = "".join(f"link delete {interface}\n" for interface in interfaces)
+        try:
+            capture(["ip", "-force", "-batch", "-"], stdin=batch)
+        except CommandError as error:
+            if not any(words in str(error) for words in GONE):
+                raise
+        return f"network interfaces {', '.join(interfaces)} remain"
+
+    waiting.until_none(remaining, seconds=300)

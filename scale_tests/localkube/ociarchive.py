@@ -34,7 +34,7 @@ def images(archive: Path) -> dict[str, str]:
 
 def write_single_binary_image(archive: Path, name: str, program: Path) -> None:
     """Writes an image that consists of one static program, run as user 65535."""
-    layer = _tar({program.name: program.read_bytes()}, mode=0o755)
+    layer = tar({program.name: program.read_bytes()}, mode=0o755)
     compressed = gzip.compress(layer, mtime=0)
     architecture = {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), "amd64")
     config = _json(
@@ -60,17 +60,17 @@ def write_single_binary_image(archive: Path, name: str, program: Path) -> None:
         for blob in (compressed, config, manifest)
     }
     layout = _json({"imageLayoutVersion": "1.0.0"})
-    archive.write_bytes(_tar({"oci-layout": layout, "index.json": index, **blobs}, mode=0o644))
+    archive.write_bytes(tar({"oci-layout": layout, "index.json": index, **blobs}, mode=0o644))
 
 
-def _tar(files: dict[str, bytes], *, mode: int) -> bytes:
+def tar(files: dict[str, bytes], *, mode: int) -> bytes:
     """A tar of files that belong to root, the same bytes each time."""
     buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w") as tar:
+    with tarfile.open(fileobj=buffer, mode="w") as target:
         for path, content in files.items():
             info = tarfile.TarInfo(path)
             info.size, info.mode = len(content), mode
-            tar.addfile(info, io.BytesIO(content))
+            target.addfile(info, io.BytesIO(content))
     return buffer.getvalue()
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from scale_tests.localkube import cgroups, leftovers, links, membership, outage, runtime
+from scale_tests.localkube import cgroups, leftovers, membership, network, outage, runtime
 from scale_tests.localkube.api import Client
 from scale_tests.localkube.nodes import Node, nodes
 from scale_tests.localkube.settings import RESERVED, Settings
@@ -42,7 +42,7 @@ def test_only_nodes_that_are_there_are_taken_away(
     for module, step in (
         (cgroups, "kill_all"),
         (leftovers, "unmount_all"),
-        (links, "disconnect"),
+        (network, "disconnect"),
         (outage, "end"),
         (cgroups, "remove"),
     ):
