@@ -15,11 +15,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE_LIST = ROOT / ".ci" / "apt-packages.txt"
-REQUIREMENTS = ROOT / "requirements.txt"
-ENVIRONMENT = ROOT / ".venv"
-
-SITE_REQUIREMENTS = ROOT / "docs" / "tools" / "requirements.txt"
-SITE_ENVIRONMENT = ROOT / "build" / "site-environment"
 
 MINIMUM_PYTHON = (3, 11)
 
@@ -144,9 +139,10 @@ def main(arguments: list[str]) -> int:
     """Installs what is missing and returns the exit status."""
     try:
         ensure_packages()
-        ensure_environment(ENVIRONMENT, REQUIREMENTS)
+        ensure_environment(ROOT / ".venv", ROOT / "requirements.txt")
         if arguments == ["site"]:
-            ensure_environment(SITE_ENVIRONMENT, SITE_REQUIREMENTS)
+            requirements = ROOT / "docs" / "tools" / "requirements.txt"
+            ensure_environment(ROOT / "build" / "site-environment", requirements)
     except BootstrapError as error:
         print(f"bootstrap: {error}", file=sys.stderr)
         return 1

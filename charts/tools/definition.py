@@ -33,12 +33,12 @@ def oldest() -> str:
     return f"1.{minor}"
 
 
-def check_definition(path: str = DEFINITION) -> str:
-    """Checks a CRD with that release; returns the release. Raises ExpectedError."""
+def check_definition() -> str:
+    """Checks the CRD with that release; returns the release. Raises ExpectedError."""
     release = oldest()
     validate = TOOLSET.ensure_built() / "validate"
     try:
-        capture([str(validate), path])
+        capture([str(validate), DEFINITION])
     except CommandError as error:
-        raise ExpectedError(f"Kubernetes {release} rejects {path}:\n{error.output}") from None
+        raise ExpectedError(f"Kubernetes {release} rejects {DEFINITION}:\n{error.output}") from None
     return release

@@ -96,9 +96,11 @@ def erlang_builder(otp: str) -> Base:
     )
 
 
+_ERLANG_BUILDER = erlang_builder(IMAGE_OTP)
+
 ERLANG_NODE = Image(
     name="erlang-node",
-    builder=erlang_builder(IMAGE_OTP),
+    builder=_ERLANG_BUILDER,
     base=Base(name=f"erlang-{IMAGE_OTP}", packages=_ERLANG, suite=OTP_SUITES[IMAGE_OTP]),
     sources=("erlang_node",),
 )
@@ -121,7 +123,7 @@ IMAGES = (ERLANG_NODE, OPERATOR, PROMETHEUS)
 
 OWN_WORKLOAD = Image(
     name="own-workload",
-    builder=ERLANG_NODE.builder,
+    builder=_ERLANG_BUILDER,
     base=ERLANG_NODE,
     sources=("examples/own-workload/src",),
     example="examples/own-workload",
@@ -144,8 +146,6 @@ def own(directory: Path) -> Image:
         OWN_WORKLOAD, name=directory.name, sources=(str(directory),), example=str(directory)
     )
 
-
-_ERLANG_BUILDER = erlang_builder(IMAGE_OTP)
 
 ELIXIR = Image(
     name="elixir",

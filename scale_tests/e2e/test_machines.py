@@ -70,7 +70,7 @@ def test_a_custom_spread_is_applied_and_pods_reach_services_from_every_machine(
     for name, machine in _machines(pods).items():
         assert IPv4Address(pods[name]["status"]["podIP"]) in named(Settings(), machine).pods
         # One Service leads to the first machine itself, the other to a pod.
-        connect(pods[name], Settings().kubernetes_address, 443)
+        connect(pods[name], str(Settings().service_network[1]), 443)
         connect(pods[name], service["spec"]["clusterIP"], service["spec"]["ports"][0]["port"])
 
 

@@ -1,6 +1,7 @@
 """Documents with placeholders, such as `{settings.ports.kubelet}`."""
 
 import re
+from collections.abc import Callable
 from string import Formatter
 from typing import Any
 
@@ -12,12 +13,19 @@ def filled(document: Any, **values: Any) -> Any:
 
     A text that is a placeholder and nothing else becomes the value itself, of whatever type.
     """
+
+    def fill(text: str) -> Any:
+        if whole := _PLACEHOLDER.fullmatch(text):
+            return Formatter().get_field(whole[1], (), values)[0]
+        return text.format(**values)
+
+    return changed(document, fill)
+
+
+def changed(document: Any, change: Callable[[str], Any]) -> Any:
+    """A document with each of its texts changed."""
     if isinstance(document, dict):
-        return {filled(key, **values): filled(item, **values) for key, item in document.items()}
+        return {changed(key, change): changed(item, change) for key, item in document.items()}
     if isinstance(document, list):
-        return [filled(item, **values) for item in document]
-    if not isinstance(document, str):
-        return document
-    if whole := _PLACEHOLDER.fullmatch(document):
-        return Formatter().get_field(whole[1], (), values)[0]
-    return document.format(**values)
+        return [changed(item, change) for item in document]
+    return change(document) if isinstance(document, str) else document

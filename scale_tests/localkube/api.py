@@ -11,8 +11,6 @@ from urllib.request import HTTPSHandler, ProxyHandler, Request, build_opener
 from scale_tests.host.commands import ExpectedError
 from scale_tests.localkube.settings import Settings
 
-FIELD_MANAGER = "partisan-localkube"
-
 
 class ApiError(ExpectedError):
     """An endpoint does not answer, or refuses; the message names it and the reason."""
@@ -35,7 +33,7 @@ class Client:
 
     def apply(self, path: str, document: dict[str, Any]) -> None:
         """Server-side apply of one object at its path. Raises ApiError."""
-        url = f"{self._server}{path}?fieldManager={FIELD_MANAGER}&force=true"
+        url = f"{self._server}{path}?fieldManager=partisan-localkube&force=true"
         self._request("PATCH", url, json.dumps(document).encode())
 
     def delete(self, path: str) -> None:

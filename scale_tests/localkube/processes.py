@@ -64,7 +64,7 @@ def recorded(settings: Settings) -> dict[str, Record]:
     return {name: record for name in names if (record := find(settings, name))}
 
 
-def start(settings: Settings, component: Component) -> Record:
+def start(settings: Settings, component: Component) -> None:
     """Starts a component in its own session and control group, and records it.
 
     The process appends to `logs/NAME.log`.
@@ -92,7 +92,6 @@ def start(settings: Settings, component: Component) -> Record:
         pid=process.pid, started=procfs.started(process.pid) or 0, digest=digest(component)
     )
     files.replace(settings.records / f"{component.name}.json", json.dumps(asdict(record)))
-    return record
 
 
 def stop(record: Record, *, seconds: float) -> None:

@@ -62,7 +62,7 @@ class Settings:
     """Addresses of pods and nodes: an eighth for each node that there may be."""
 
     service_network: IPv4Network = field(default=IPv4Network("10.203.240.0/20"))
-    """Virtual addresses of Services; the first one is the API server's."""
+    """Virtual addresses of Services; the first one is that of the Service `kubernetes`."""
 
     max_pods: int = 250
     """Pods that each kubelet accepts; 10 to 1,200."""
@@ -93,11 +93,6 @@ class Settings:
     def node_address(self) -> str:
         """The first node's address: the API server, its kubelet and the resolver listen on it."""
         return str(self.pod_network[1])
-
-    @property
-    def kubernetes_address(self) -> str:
-        """The virtual address of the `kubernetes` Service."""
-        return str(self.service_network[1])
 
     @property
     def server(self) -> str:

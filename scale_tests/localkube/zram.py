@@ -22,7 +22,9 @@ def ensure(settings: Settings) -> None:
     memory, for one.
     """
     size = settings.zram_mib << 20
-    if _size(settings) != size:
+    name = _name(settings)
+    swapped = is_swap(SWAPS.read_text(), f"/dev/{name}")
+    if size != (int((BLOCK / name / "disksize").read_text()) if swapped else 0):
         remove(settings)
         if size:
             _add(settings, size)
@@ -30,14 +32,13 @@ def ensure(settings: Settings) -> None:
 
 def remove(settings: Settings) -> None:
     """Removes the device that `ensure` has made, if there is one. Raises CommandError."""
-    number = _number(settings)
-    if number is None:
+    name = _name(settings)
+    if not name:
         return
-    device = f"/dev/zram{number}"
-    if is_swap(SWAPS.read_text(), device):
-        capture(["swapoff", device])
-    if (BLOCK / f"zram{number}").exists():
-        (CONTROL / "hot_remove").write_text(number)
+    if is_swap(SWAPS.read_text(), f"/dev/{name}"):
+        capture(["swapoff", f"/dev/{name}"])
+    if (BLOCK / name).exists():
+        (CONTROL / "hot_remove").write_text(name.removeprefix("zram"))
     _note(settings).unlink()
 
 
@@ -60,17 +61,10 @@ def _add(settings: Settings, size: int) -> None:
     capture(["swapon", "--priority", str(PRIORITY), device])
 
 
-def _size(settings: Settings) -> int:
-    """The bytes of the device that is swapped to; 0 if there is none."""
-    number = _number(settings)
-    if number is None or not is_swap(SWAPS.read_text(), f"/dev/zram{number}"):
-        return 0
-    return int((BLOCK / f"zram{number}" / "disksize").read_text())
-
-
-def _number(settings: Settings) -> str | None:
+def _name(settings: Settings) -> str:
+    """The name of the device that `ensure` has made; empty if there is none."""
     note = _note(settings)
-    return note.read_text() if note.exists() else None
+    return f"zram{note.read_text()}" if note.exists() else ""
 
 
 def _note(settings: Settings) -> Path:

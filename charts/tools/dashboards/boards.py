@@ -5,9 +5,7 @@ its kind, and as fields the parameters of the kind's function in `panels`.
 """
 
 import re
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import yaml
 from grafana_foundation_sdk.builders import dashboard
@@ -20,6 +18,7 @@ from grafana_foundation_sdk.models.dashboard import (
 )
 
 from charts.tools.dashboards.panels import DATASOURCE, KINDS
+from scale_tests.host.templates import changed
 
 NAMES = ("cluster", "scalability", "operator")
 TAG = "partisan"
@@ -27,9 +26,16 @@ TAG = "partisan"
 
 def build(name: str) -> dashboard.Dashboard:
     """The dashboard of this name. Raises ValueError or TypeError for an unknown kind or field."""
-    text = Path(__file__).with_name(f"{name}.yaml").read_text()
-    definition = yaml.safe_load(text)
-    written = _written(definition, definition["words"])
+    definition = yaml.safe_load(Path(__file__).with_name(f"{name}.yaml").read_text())
+    words = definition["words"]
+
+    def expand(text: str) -> str:
+        # A word may contain earlier ones.
+        for word in reversed(words):
+            text = re.sub(rf"\b{word}\b", words[word], text)
+        return text
+
+    written = changed(definition, expand)
     board = _base(written["title"], written["uid"], written["description"])
     for variable in written["variables"]:
         board.with_variable(_variable(**variable))
@@ -39,20 +45,6 @@ def build(name: str) -> dashboard.Dashboard:
             (kind,) = panel.keys() & KINDS.keys()
             board.with_panel(KINDS[kind](title=panel.pop(kind), **panel))
     return board
-
-
-def _written(part: Any, words: Mapping[str, str]) -> Any:
-    """A part of the YAML with its words expanded. A word may contain earlier ones."""
-    match part:
-        case str():
-            for word in reversed([*words]):
-                part = re.sub(rf"\b{word}\b", words[word], part)
-            return part
-        case list():
-            return [_written(item, words) for item in part]
-        case dict():
-            return {key: _written(item, words) for key, item in part.items()}
-    return part
 
 
 def _base(title: str, uid: str, description: str) -> dashboard.Dashboard:
