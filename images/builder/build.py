@@ -10,6 +10,7 @@ from images.builder.bases import buildah
 from images.builder.catalogue import ARCHIVES, OPERATOR, PROMETHEUS, TAG, Base, Image
 from scale_tests.host import files
 from scale_tests.host.commands import ROOT, ExpectedError, capture
+from scale_tests.host.units import size
 
 MAX_STORED = 100
 """Most images, including steps of earlier builds, that buildah keeps before steps are removed."""
@@ -50,7 +51,7 @@ def build(image: Image, *, anew: bool = False) -> bool:
     wanted = inputs_digest(image)
     stamp = image.archive.with_suffix(".digest")
     if not anew and image.archive.exists() and files.is_current(stamp, wanted):
-        print(f"{image.reference} is up to date ({_size(image.archive)})", flush=True)
+        print(f"{image.reference} is up to date ({size(image.archive.stat().st_size)})", flush=True)
         return False
     print(f"{image.reference}: building", flush=True)
     began = time.monotonic()
@@ -67,8 +68,8 @@ def build(image: Image, *, anew: bool = False) -> bool:
     if len(buildah("images", "--all", "--quiet").splitlines()) > MAX_STORED:
         buildah("rmi", "--prune", "--force")
     stamp.write_text(wanted)
-    seconds = time.monotonic() - began
-    print(f"{image.reference}: {_size(image.archive)} in {seconds:.0f} s", flush=True)
+    written, seconds = size(image.archive.stat().st_size), time.monotonic() - began
+    print(f"{image.reference}: {written} in {seconds:.0f} s", flush=True)
     return True
 
 
@@ -96,7 +97,3 @@ def _write_archive(image: Image) -> None:
     partial.unlink(missing_ok=True)
     buildah("push", "--quiet", image.reference, f"oci-archive:{partial}:{image.reference}")
     partial.rename(image.archive)
-
-
-def _size(path: Path) -> str:
-    return f"{path.stat().st_size / 1e6:.0f} MB"

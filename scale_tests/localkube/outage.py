@@ -11,13 +11,10 @@ from scale_tests.localkube import cgroups, firewall
 from scale_tests.localkube.firewall import CHAIN, remove_chains
 from scale_tests.localkube.nodes import Node
 
-OFF = f"{CHAIN}-OFF"
-"""The prefix of the chains that cut nodes off; `down` removes them with the cluster's others."""
-
 
 def chain(node: Node) -> str:
-    """The name of the chain that cuts a node off."""
-    return f"{OFF}-{node.index}"
+    """The name of the chain that cuts a node off; `down` removes it with the cluster's others."""
+    return f"{CHAIN}-OFF-{node.index}"
 
 
 def rules(node: Node) -> str:

@@ -73,7 +73,7 @@ def cut(one: Collection[str], other: Collection[str]) -> Iterator[None]:
     """
     script = rules(one, other)
     with files.locked(cache_directory() / "partition.lock"):
-        if is_cut():
+        if firewall.exists(CUT):
             raise ExpectedError(
                 "the pod network is cut already, by a run that was killed: run"
                 " `python -m scale_tests churn heal`"
@@ -88,11 +88,6 @@ def cut(one: Collection[str], other: Collection[str]) -> Iterator[None]:
 def cut_nodes(one: Iterable[Node], other: Iterable[Node]) -> AbstractContextManager[None]:
     """As `cut`, between all present and future pods on these nodes and on those."""
     return cut([str(node.pods) for node in one], [str(node.pods) for node in other])
-
-
-def is_cut() -> bool:
-    """Whether some pods are kept from reaching others. Raises CommandError."""
-    return firewall.exists(CUT)
 
 
 def heal() -> None:

@@ -78,7 +78,8 @@ def start(settings: Settings, component: Component) -> None:
             cwd="/",
             # Clean: only what locates programs; proxies must not see cluster traffic.
             env={
-                "GOGC": _GARBAGE_PERCENT,
+                # Such machines have more memory than processor time to spare (default: 100).
+                "GOGC": "300",
                 "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
                 "HOME": os.environ.get("HOME", "/root"),
                 "CGROUP_FILES": " ".join(map(str, groups)),
@@ -115,9 +116,6 @@ def resume(record: Record) -> None:
 
 _JOIN_AND_EXEC = 'for file in $CGROUP_FILES; do echo 0 > "$file" || exit 1; done; exec "$@"'
 """Joins the control group before the program can start a child that would escape it."""
-
-_GARBAGE_PERCENT = "300"
-"""GOGC: machines of this kind have more memory than processor time to spare (default: 100)."""
 
 
 def _signal(record: Record, number: signal.Signals) -> None:
