@@ -6,7 +6,6 @@
 import json
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from charts.tools.alerts import Alert, chart_alerts
 from charts.tools.values import Value, described_values
@@ -31,11 +30,10 @@ def alerts_table(alerts: Sequence[Alert]) -> str:
     return "\n".join(["| alert | severity | after | what it means |", "|---|---|---|---|", *rows])
 
 
-def generated(text: str, chart: Path) -> str:
+def generated(text: str) -> str:
     """The README with generated tables. Raises ExpectedError."""
-    values = described_values(
-        (chart / "values.yaml").read_text(), json.loads((chart / "values.schema.json").read_text())
-    )
+    schema = json.loads(README.with_name("values.schema.json").read_text())
+    values = described_values(README.with_name("values.yaml").read_text(), schema)
     try:
         text = with_part(text, "values", values_table(values))
         return with_part(text, "alerts", alerts_table(chart_alerts()))
@@ -45,7 +43,7 @@ def generated(text: str, chart: Path) -> str:
 
 def check_readme() -> None:
     """Compares the README with its sources. Raises ExpectedError when it differs."""
-    if README.read_text() != generated(README.read_text(), README.parent):
+    if README.read_text() != generated(README.read_text()):
         raise ExpectedError(f"{relative(README)} is out of date: make readme")
 
 
@@ -57,7 +55,7 @@ def _default(value: Value) -> str:
 def main() -> int:
     """Writes the tables; returns the exit status."""
     try:
-        README.write_text(generated(README.read_text(), README.parent))
+        README.write_text(generated(README.read_text()))
     except ExpectedError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

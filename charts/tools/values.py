@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import reduce
-from operator import getitem
 from typing import Any
 
 import yaml
@@ -26,21 +24,19 @@ def schema_paths(schema: Mapping[str, Any]) -> set[str]:
     return set(walk(schema, "")) - {"global"}
 
 
-def value_lines(text: str, known: set[str]) -> dict[str, int]:
-    """The line, from 0, of each value in values.yaml: a known path or an unknown leaf."""
+def written_values(text: str, known: set[str]) -> Iterator[tuple[str, Any, int]]:
+    """Each value in values.yaml: a known path or an unknown leaf, its default, its line from 0."""
 
-    def walk(node: yaml.Node, path: str) -> Iterator[tuple[str, int]]:
+    def walk(node: yaml.Node | None, content: Any, path: str) -> Iterator[tuple[str, Any, int]]:
         assert isinstance(node, yaml.MappingNode)
         for key, value in node.value:
             here = f"{path}.{key.value}" if path else str(key.value)
             if here in known or not isinstance(value, yaml.MappingNode):
-                yield here, key.start_mark.line
+                yield here, content[key.value], key.start_mark.line
             else:
-                yield from walk(value, here)
+                yield from walk(value, content[key.value], here)
 
-    root = yaml.compose(text, yaml.SafeLoader)
-    assert root is not None, "values.yaml is empty"
-    return dict(walk(root, ""))
+    return walk(yaml.compose(text, yaml.SafeLoader), yaml.safe_load(text), "")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,18 +56,16 @@ def described_values(text: str, schema: Mapping[str, Any]) -> list[Value]:
 
     Raises ExpectedError unless every value is commented and in the schema, and conversely.
     """
-    known, written, content = schema_paths(schema), text.splitlines(), yaml.safe_load(text)
-    lines, values = value_lines(text, known), []
-    for path, line in lines.items():
+    known, lines, values = schema_paths(schema), text.splitlines(), []
+    for path, default, line in written_values(text, known):
         if path not in known:
             raise ExpectedError(f"values.schema.json does not know {path}")
-        description = _comment_above(written, line)
+        description = _comment_above(lines, line)
         if not description:
             raise ExpectedError(f"values.yaml:{line + 1}: no comment above {path}")
-        default = reduce(getitem, path.split("."), content)
         values.append(Value(path=path, default=default, description=description))
-    if known - lines.keys():
-        raise ExpectedError(f"values.yaml lacks {', '.join(sorted(known - lines.keys()))}")
+    if missing := known - {value.path for value in values}:
+        raise ExpectedError(f"values.yaml lacks {', '.join(sorted(missing))}")
     return values
 
 

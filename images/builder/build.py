@@ -7,7 +7,7 @@ from pathlib import Path
 
 from images.builder import bases, console, prometheus, wheels
 from images.builder.bases import buildah
-from images.builder.catalogue import ARCHIVES, OPERATOR, PROMETHEUS, TAG, Base, Image
+from images.builder.catalogue import OPERATOR, PROMETHEUS, TAG, Base, Image
 from scale_tests.host import files
 from scale_tests.host.commands import ROOT, ExpectedError, capture
 from scale_tests.host.units import size
@@ -61,9 +61,13 @@ def build(image: Image, *, anew: bool = False) -> bool:
         *(part for argument in arguments for part in ("--build-arg", argument)),
         # The same inputs give the same image, byte for byte, if the build allows it.
         *("--timestamp", "0", "--pull-never", *(["--no-cache"] if anew else [])),
-        *("--file", str(image.dockerfile), "--tag", image.reference, str(image.context)),
+        *("--file", str(image.dockerfile), "--tag", image.reference, str(ROOT / image.example)),
     )
-    _write_archive(image)
+    partial = image.archive.with_suffix(".partial")
+    partial.parent.mkdir(parents=True, exist_ok=True)
+    partial.unlink(missing_ok=True)
+    buildah("push", "--quiet", image.reference, f"oci-archive:{partial}:{image.reference}")
+    partial.rename(image.archive)
     # The steps of earlier builds use disk space.
     if len(buildah("images", "--all", "--quiet").splitlines()) > MAX_STORED:
         buildah("rmi", "--prune", "--force")
@@ -89,11 +93,3 @@ def _ensure_base(base: Base | Image) -> str:
     # Another checkout shares the store, and may have built this name since.
     buildah("pull", "--quiet", f"oci-archive:{base.archive}")
     return base.reference
-
-
-def _write_archive(image: Image) -> None:
-    ARCHIVES.mkdir(parents=True, exist_ok=True)
-    partial = image.archive.with_suffix(".partial")
-    partial.unlink(missing_ok=True)
-    buildah("push", "--quiet", image.reference, f"oci-archive:{partial}:{image.reference}")
-    partial.rename(image.archive)

@@ -42,7 +42,7 @@ class Image:
     """Files and directories of the repository that the Dockerfile copies."""
 
     example: str = ""
-    """Directory of a self-contained Dockerfile, in the repository or elsewhere."""
+    """Directory of a self-contained Dockerfile, in the repository or elsewhere: its context."""
 
     @property
     def bases(self) -> dict[str, "Base | Image"]:
@@ -56,11 +56,6 @@ class Image:
         if self.example:
             return ROOT / self.example / "Dockerfile"
         return ROOT / "images" / f"{self.name}.Dockerfile"
-
-    @property
-    def context(self) -> Path:
-        """The build context."""
-        return ROOT / self.example
 
     @property
     def reference(self) -> str:

@@ -13,8 +13,6 @@ from scale_tests.localkube.configs import of_nodes
 from scale_tests.localkube.settings import CLUSTER_DOMAIN as DOMAIN
 from scale_tests.localkube.settings import Settings
 
-VALID_DAYS = "3650"
-
 
 @dataclass(frozen=True, kw_only=True)
 class Identity:
@@ -92,7 +90,7 @@ def _certify(
     partial = directory / f"{name}.crt.partial"
     capture(
         [
-            *("openssl", "req", "-x509", "-sha256", "-days", VALID_DAYS, "-nodes"),
+            *("openssl", "req", "-x509", "-sha256", "-days", "3650", "-nodes"),
             *("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"),
             # An empty configuration: the system's would add extensions of its own.
             *("-config", "/dev/null", "-keyout", str(directory / f"{name}.key"), *authority),

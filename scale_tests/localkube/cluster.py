@@ -5,7 +5,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Iterable
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
@@ -67,7 +67,7 @@ def up(settings: Settings) -> None:
             for component in members:
                 _wait_ready(settings, client, component)
             if stage == 0:
-                membership.share_images(settings, binaries / "pause")
+                runtime.share(nodes(settings), binaries / "pause")
             elif stage == 1:
                 for path, document in configs.table("addons.toml").items():
                     client.apply(path, document)
@@ -119,15 +119,14 @@ def status(settings: Settings) -> bool:
     return well and not obstacle
 
 
-def load_images(settings: Settings, archives: Iterable[Path]) -> list[str]:
+def load_images(settings: Settings, archives: Sequence[Path]) -> list[str]:
     """Imports images on every node; returns the names that were new. Raises ExpectedError."""
     preflight.check_user()
     with exclusive():
         members = nodes(stored(settings))
         if not all(node.containerd_socket.exists() for node in members):
             raise ExpectedError("the local cluster is not up: python -m scale_tests.localkube up")
-        paths = list(archives)
-        loaded = [name for node in members for name in runtime.load(node, paths)]
+        loaded = [name for node in members for name in runtime.load(node, archives)]
     return list(dict.fromkeys(loaded))
 
 

@@ -15,9 +15,6 @@ from scale_tests.localkube import configs
 from scale_tests.localkube.nodes import Node
 from scale_tests.localkube.settings import CGROUP, CLUSTER_DOMAIN, PAUSE_IMAGE, Settings
 
-AT_ONCE = 250
-"""Pods that a machine can start at once; of more, the scheduler binds as many as start."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Component:
@@ -55,9 +52,9 @@ def components(
     `binaries` holds the programs that were built, `containerd` is the machine's own, `upstreams`
     are the name servers of everything outside the cluster.
     """
-    # A kubelet starts all its pods at once. Hundreds of them starve each other until their requests
-    # to the runtime time out. Two processors keep up with 1.5 a second.
-    pods_per_second, burst = (200, 400) if settings.max_pods <= AT_ONCE else (1.5, 32)
+    # A kubelet starts all its pods at once, and a machine can start 250. Hundreds more starve each
+    # other until their requests to the runtime time out. Two processors keep up with 1.5 a second.
+    pods_per_second, burst = (200, 400) if settings.max_pods <= 250 else (1.5, 32)
     # The cluster's zone has no cache: a pod's name resolves as soon as its address is known.
     servers = " ".join(upstreams)
     forwarding = configs.written("Corefile.upstreams", settings=settings, upstreams=servers)

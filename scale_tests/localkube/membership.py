@@ -1,25 +1,12 @@
-"""Nodes that join a running cluster, and that leave it.
+"""Nodes that leave a running cluster, and nodes of it that run no pods.
 
 A node that leaves is gone like a machine that is switched off for good.
 """
 
-from pathlib import Path
-
-from scale_tests.localkube import cgroups, leftovers, network, outage, runtime
+from scale_tests.localkube import cgroups, leftovers, network, outage
 from scale_tests.localkube.api import Client
-from scale_tests.localkube.nodes import Node, nodes, possible
+from scale_tests.localkube.nodes import Node, possible
 from scale_tests.localkube.settings import Settings
-
-
-def share_images(settings: Settings, pause: Path) -> None:
-    """Gives every node the pause image of a program, and further nodes the first one's images.
-
-    Raises as `runtime.load` does.
-    """
-    first, *further = nodes(settings)
-    runtime.load_pause_image(first, pause)
-    for node in further:
-        runtime.copy_images(first, node)
 
 
 def take_away(settings: Settings) -> bool:

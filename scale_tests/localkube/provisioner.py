@@ -8,7 +8,6 @@ gives the files to a pod's `fsGroup`.
 
 import shutil
 import socket
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +44,7 @@ class Provisioner:
 
         Without claims and volumes it is one request. Raises ApiError.
         """
-        waiting = list(unserved(self._api.get(CLAIMS)["items"]))
+        waiting = [claim for claim in self._api.get(CLAIMS)["items"] if _waits(claim)]
         if not (waiting or self._has_volumes):
             return
         own = [item for item in self._api.get(VOLUMES)["items"] if _annotation(item, _MADE_BY)]
@@ -53,7 +52,7 @@ class Provisioner:
         for claim in waiting:
             if (name := f"pvc-{claim['metadata']['uid']}") not in known:
                 self._make(name, claim)
-        for name in released(own):
+        for name in [item["metadata"]["name"] for item in own if _is_released(item)]:
             shutil.rmtree(self._directory / name, ignore_errors=True)
             self._api.delete(f"{VOLUMES}/{name}")
             print(f"removed {name}", flush=True)
@@ -78,20 +77,16 @@ class Provisioner:
         print(f"made {name} for {metadata['namespace']}/{metadata['name']}", flush=True)
 
 
-def unserved(claims: Iterable[Json]) -> Iterator[Json]:
-    """The claims that wait for a volume of this provisioner."""
-    for claim in claims:
-        going = "deletionTimestamp" in claim["metadata"]
-        if _annotation(claim, _WANTED_FROM) and not going and not claim["spec"].get("volumeName"):
-            yield claim
+def _waits(claim: Json) -> bool:
+    """Whether a claim waits for a volume of this provisioner."""
+    going = "deletionTimestamp" in claim["metadata"]
+    return _annotation(claim, _WANTED_FROM) and not (going or claim["spec"].get("volumeName"))
 
 
-def released(volumes: Iterable[Json]) -> Iterator[str]:
-    """The names of volumes whose claims are gone."""
-    for item in volumes:
-        deleted = item["spec"]["persistentVolumeReclaimPolicy"] == "Delete"
-        if deleted and item.get("status", {}).get("phase") in ("Released", "Failed"):
-            yield item["metadata"]["name"]
+def _is_released(volume: Json) -> bool:
+    """Whether a volume is to go, as its claim is gone."""
+    gone = volume.get("status", {}).get("phase") in ("Released", "Failed")
+    return gone and volume["spec"]["persistentVolumeReclaimPolicy"] == "Delete"
 
 
 def _annotation(item: Json, key: str) -> bool:

@@ -9,9 +9,6 @@ from scale_tests.localkube import ociarchive, waiting
 from scale_tests.localkube.nodes import Node
 from scale_tests.localkube.settings import PAUSE_IMAGE
 
-NAMESPACE = "k8s.io"
-"""containerd's name space of what Kubernetes runs."""
-
 CRI_LABEL = "io.cri-containerd.image=managed"
 """The label that an image carries once the kubelet can use it."""
 
@@ -33,12 +30,18 @@ def load(node: Node, archives: Iterable[Path]) -> list[str]:
     return loaded
 
 
-def load_pause_image(node: Node, program: Path) -> None:
-    """Makes the pause image from its program, and imports it. Raises as `load` does."""
+def share(nodes: Sequence[Node], pause: Path) -> None:
+    """Gives the first node the pause image of a program, and the others all that the first has.
+
+    Raises as `load` does.
+    """
+    first, *further = nodes
     with tempfile.TemporaryDirectory() as directory:
         archive = Path(directory) / "pause.tar"
-        ociarchive.write_single_binary_image(archive, PAUSE_IMAGE, program)
-        load(node, [archive])
+        ociarchive.write_single_binary_image(archive, PAUSE_IMAGE, pause)
+        load(first, [archive])
+    for node in further:
+        copy_images(first, node)
 
 
 def copy_images(source: Node, target: Node) -> None:
@@ -82,4 +85,5 @@ def _wait_until_offered(node: Node, names: Sequence[str]) -> None:
 
 
 def _ctr(node: Node, *arguments: str) -> str:
-    return capture(["ctr", "-a", str(node.containerd_socket), "-n", NAMESPACE, *arguments])
+    # The name space is that of what Kubernetes runs.
+    return capture(["ctr", "-a", str(node.containerd_socket), "-n", "k8s.io", *arguments])

@@ -11,9 +11,6 @@ CONTROL = Path("/sys/class/zram-control")
 BLOCK = Path("/sys/block")
 SWAPS = Path("/proc/swaps")
 
-PRIORITY = 100
-"""Before the machine's own swap, which is on a disk."""
-
 
 def ensure(settings: Settings) -> None:
     """Swaps to as much compressed memory as the settings say.
@@ -58,7 +55,8 @@ def _add(settings: Settings, size: int) -> None:
     (block / "disksize").write_text(str(size))
     device = f"/dev/zram{number}"
     capture(["mkswap", device])
-    capture(["swapon", "--priority", str(PRIORITY), device])
+    # Before the machine's own swap, which is on a disk.
+    capture(["swapon", "--priority", "100", device])
 
 
 def _name(settings: Settings) -> str:

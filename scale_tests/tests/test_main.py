@@ -10,10 +10,10 @@ from scale_tests import __main__ as command
 def test_without_a_benchmark_it_lists_them(capsys: pytest.CaptureFixture[str]) -> None:
     assert command.main([]) == 0
     shown = capsys.readouterr().out
-    assert all(f"  {name} " in shown for name in command.names())
+    assert all(f"  {name} " in shown for name in command.packages())
 
 
-@pytest.mark.parametrize("name", list(command.names()))
+@pytest.mark.parametrize("name", list(command.packages()))
 def test_each_benchmark_says_how_it_is_used(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as end:
         command.main([name, "--help"])
@@ -43,7 +43,7 @@ def test_a_wrong_value_is_named_before_anything_is_done(
 ) -> None:
     name, *options = words.split()
     with pytest.raises(SystemExit) as end:
-        import_module(f"{command.package(name)}.cli").BENCH.parser().parse_args(options)
+        import_module(f"{command.packages()[name]}.cli").BENCH.parser().parse_args(options)
     assert end.value.code == 2
     assert error in capsys.readouterr().err
 

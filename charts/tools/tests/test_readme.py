@@ -20,7 +20,7 @@ def test_a_value_is_described_by_its_default_and_comment() -> None:
 
 def test_missing_marks_are_reported() -> None:
     with pytest.raises(ExpectedError, match=r"README\.md: the marks of values"):
-        generated("no marks", README.parent)
+        generated("no marks")
 
 
 def test_a_value_without_a_comment_is_one_line(
@@ -35,4 +35,4 @@ def test_a_value_without_a_comment_is_one_line(
 
 
 def test_the_readme_of_the_chart_is_as_generated() -> None:
-    assert README.read_text() == generated(README.read_text(), README.parent)
+    assert README.read_text() == generated(README.read_text())

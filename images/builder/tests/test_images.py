@@ -91,7 +91,7 @@ def test_a_directory_anywhere_is_an_image_of_its_name(image: Image, tmp_path: Pa
         own(directory)
     (directory / "Dockerfile").write_text("ARG NODE\n")
     found = own(directory)
-    assert (found.context, found.reference) == (directory, "localhost/partisan/rumours:dev")
+    assert (found.example, found.reference) == (str(directory), "localhost/partisan/rumours:dev")
     before = build.inputs_digest(found, tmp_path)
     (directory / "rumours.erl").write_text("-module(rumours).\n")
     assert build.inputs_digest(found, tmp_path) != before
