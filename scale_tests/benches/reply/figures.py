@@ -1,7 +1,7 @@
 """From cells to ratios and crossovers."""
 
 import statistics
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import exp, inf, log
@@ -49,14 +49,17 @@ class Point:
     """Everything but the way that a rate depends on."""
 
     sweep: str
-    ring: str
-    work: str
-    cost_us: int
-    callers: int
+    ring: str = "strings"
+    work: str = "busy"
+    cost_us: int = 0
+    callers: int = 1
 
+
+Ways = Mapping[Way, Sequence[Cell]]
+"""The repetitions of each way at one point, in their order."""
 
 Runs = dict[Point, dict[Way, list[Cell]]]
-"""The repetitions, in their order."""
+"""The same by point."""
 
 
 def runs(cells: Iterable[Cell]) -> Runs:
@@ -67,7 +70,7 @@ def runs(cells: Iterable[Cell]) -> Runs:
     return {point: dict(sorted(ways.items(), key=_order)) for point, ways in found.items()}
 
 
-def over(ways: Mapping[Way, Sequence[Cell]], way: Way, base: Way = INLINE) -> list[float]:
+def over(ways: Ways, way: Way, base: Way = INLINE) -> list[float]:
     """The rate of a way over another's, of each repetition.
 
     Of the undisturbed ones, if there are any.
@@ -76,9 +79,7 @@ def over(ways: Mapping[Way, Sequence[Cell]], way: Way, base: Way = INLINE) -> li
     return [a["requests_per_s"] / b["requests_per_s"] for a, b in pairs]
 
 
-def _calm(
-    ways: Mapping[Way, Sequence[Cell]], way: Way, base: Way = INLINE
-) -> list[tuple[Cell, Cell]]:
+def _calm(ways: Ways, way: Way, base: Way = INLINE) -> list[tuple[Cell, Cell]]:
     """The repetitions of two ways in which neither was disturbed."""
     pairs = zip(ways[way], ways[base], strict=True)
     return [pair for pair in pairs if not any(map(disturbed, pair))]
@@ -98,12 +99,12 @@ def cpu_us(repetitions: Sequence[Cell]) -> float:
     return float(used / sum(cell["requests"] for cell in repetitions))
 
 
-def slowdown(ways: Mapping[Way, Sequence[Cell]], way: Way) -> float:
+def slowdown(ways: Ways, way: Way) -> float:
     """The median rate inline over that of a way: the published ratio."""
     return 1 / statistics.median(over(ways, way))
 
 
-def dearer(ways: Mapping[Way, Sequence[Cell]], way: Way) -> float:
+def dearer(ways: Ways, way: Way) -> float:
     """Processor time per request over that of answering inline."""
     return cpu_us(ways[way]) / cpu_us(ways[INLINE])
 
@@ -168,19 +169,21 @@ def crossover_us(found: Runs, callers: int, way: Way) -> Spread | None:
     )
 
 
+def copying(found: Runs, ring: str, hashes: int) -> Iterator[tuple[Ways, Way]]:
+    """The published comparison: what was measured with a ring, and a way that copies the state."""
+    for point, ways in found.items():
+        if (point.sweep, point.ring) == ("published", ring):
+            copied = [way for way in ways if (way.way, way.hashes) == ("spawn_state", hashes)]
+            yield from ((ways, way) for way in copied)
+
+
 def by_words(
-    found: Runs,
-    ring: str,
-    hashes: int,
-    figure: Callable[[Mapping[Way, Sequence[Cell]], Way], float] = slowdown,
+    found: Runs, ring: str, hashes: int, figure: Callable[[Ways, Way], float]
 ) -> list[tuple[int, float]]:
     """A ratio of spawning with the state to answering inline, by the words of the closure."""
     return [
         (ways[way][0]["closure_words"], figure(ways, way))
-        for point, ways in found.items()
-        if (point.sweep, point.ring) == ("published", ring)
-        for way in ways
-        if (way.way, way.hashes) == ("spawn_state", hashes)
+        for ways, way in copying(found, ring, hashes)
     ]
 
 

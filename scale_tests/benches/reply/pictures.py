@@ -16,6 +16,7 @@ from scale_tests.measure.drawing import (
     SKY,
     VERMILION,
     Picture,
+    curve,
     legend_below,
     panels,
 )
@@ -41,11 +42,11 @@ def _published(figure: Figure, cells: Sequence[Cell]) -> bool:
             (figures.slowdown, "-", "requests/s"),
             (figures.dearer, "--", "processor time"),
         ):
-            curve = figures.by_words(found, ring, hashes, figure_of)
-            if not curve:
+            ratios = figures.by_words(found, ring, hashes, figure_of)
+            if not ratios:
                 return False
             label = f"{ring}, {'two hashes' if hashes > 1 else 'one hash'}, {unit}"
-            axes.loglog(*zip(*curve, strict=True), "o" + style, color=colour, label=label)
+            axes.loglog(*zip(*ratios, strict=True), "o" + style, color=colour, label=label)
     label = f"published, {figures.PUBLISHED_RATIO:.1f}"
     axes.axhline(figures.PUBLISHED_RATIO, color=VERMILION, linewidth=1, label=label)
     axes.set_xlabel("words copied into the spawned process")
@@ -62,23 +63,15 @@ def _crossover(figure: Figure, cells: Sequence[Cell]) -> bool:
         return False
     for axes, many in zip(panels(figure, len(callers), share_y=True), callers, strict=True):
         for way, colour, style in _SHOWN:
-            curve = figures.by_cost(found, many, way)
-            axes.plot(
-                [cost for cost, _ in curve],
-                [ratio.median for _, ratio in curve],
-                "o" + style,
-                markersize=4,
-                color=colour,
-                label=way.name,
-            )
+            rates = ((cost, ratio.median) for cost, ratio in figures.by_cost(found, many, way))
+            curve(axes, rates, "o" + style, markersize=4, color=colour, label=way.name)
         axes.axhline(1, color=GREY, linewidth=1, label=INLINE.name)
         located = figures.crossover_us(found, many, MINIMAL)
         if many > 1 and located and isfinite(located.median):
             axes.axvline(located.median, color=BLUE, linewidth=0.8, linestyle=":")
         axes.set_xscale("symlog", linthresh=1)
         axes.set_xlim(left=0)
-        axes.set_yscale("log")
-        axes.set_xlabel("cost of an answer, us")
+        axes.set(yscale="log", xlabel="cost of an answer, us")
         axes.set_title(f"{many} caller{'s' if many > 1 else ''}", loc="left")
     figure.axes[0].set_ylabel("requests a second\nover those of answering inline")
     legend_below(figure, columns=4)

@@ -1,12 +1,12 @@
 """The cells, in their order."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from itertools import product
 
+from scale_tests.benches.reply.figures import Point, Way
 from scale_tests.measure.emulator import term
-
-Cell = dict[str, str | int]
-"""The settings of one measurement: a string is an Erlang atom."""
+from scale_tests.measure.spread import Cell
 
 STATELESS = ("spawn_minimal", "pool", "read", "ets")
 """The ways, next to answering inline, whose cost does not depend on the state."""
@@ -47,14 +47,17 @@ def plan(*, quick: bool) -> Plan:
 
 
 def cells(chosen: Plan) -> list[Cell]:
-    """All cells. The ways take turns at every point, in another order in each repetition."""
+    """All cells. The ways take turns at every point, in another order in each repetition.
+
+    In a cell a string is an Erlang atom.
+    """
     found = []
     for repetition in range(chosen.repetitions):
+        common = {"milliseconds": chosen.milliseconds, "repetition": repetition}
         for point, ways in _points(chosen):
             first = repetition % len(ways)
-            turn = [*ways[first:], *ways[:first]]
-            common = {**point, "milliseconds": chosen.milliseconds, "repetition": repetition}
-            found += [{**way, **common} for way in turn]
+            turn = (*ways[first:], *ways[:first])
+            found += [{**asdict(way), **asdict(point), **common} for way in turn]
     return found
 
 
@@ -63,30 +66,25 @@ def text(chosen: Sequence[Cell]) -> str:
     return "".join(f"{term(cell)}.\n" for cell in chosen)
 
 
-def _points(chosen: Plan) -> list[tuple[Cell, list[Cell]]]:
-    """The points of comparison (everything but the way), each with its ways."""
+def _points(chosen: Plan) -> list[tuple[Point, list[Way]]]:
+    """The points of comparison, each with its ways."""
     once, twice = _ways(chosen, (1,)), _ways(chosen, (1, 2))
-    points = [(_point("published", "busy", 0, 1) | {"ring": r}, twice) for r in ("strings", "six")]
-    for callers in chosen.callers:
-        points += [(_point("busy", "busy", cost, callers), once) for cost in chosen.costs_us]
-    points += [(_point("wait", "wait", chosen.wait_us, many), once) for many in chosen.waiting]
+    points = [(Point(sweep="published", ring=ring), twice) for ring in ("strings", "six")]
+    for callers, cost in product(chosen.callers, chosen.costs_us):
+        points.append((Point(sweep="busy", cost_us=cost, callers=callers), once))
+    for callers in chosen.waiting:
+        point = Point(sweep="wait", work="wait", cost_us=chosen.wait_us, callers=callers)
+        points.append((point, once))
     return points
 
 
-def _point(sweep: str, work: str, cost: int, callers: int) -> Cell:
-    return {"sweep": sweep, "ring": "strings", "work": work, "cost_us": cost, "callers": callers}
-
-
-def _ways(chosen: Plan, hashes: Sequence[int]) -> list[Cell]:
+def _ways(chosen: Plan, hashes: Sequence[int]) -> list[Way]:
     """Hashing the key twice is the control of the published comparison, inline and spawned."""
-    inline = [_way("inline", hashes=number) for number in hashes]
-    spawned = [
-        _way("spawn_state", state_words=words, hashes=number)
-        for number in hashes
-        for words in chosen.states
+    return [
+        *(Way(way="inline", hashes=number) for number in hashes),
+        *(
+            Way(way="spawn_state", state_words=words, hashes=number)
+            for number, words in product(hashes, chosen.states)
+        ),
+        *(Way(way=way) for way in STATELESS),
     ]
-    return [*inline, *spawned, *(_way(way) for way in STATELESS)]
-
-
-def _way(way: str, *, state_words: int = 0, hashes: int = 1) -> Cell:
-    return {"way": way, "state_words": state_words, "hashes": hashes}

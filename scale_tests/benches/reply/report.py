@@ -1,13 +1,13 @@
 """Targets, tables and the page."""
 
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import isinf
 from typing import Any
 
 from scale_tests.benches.reply import figures
-from scale_tests.benches.reply.figures import INLINE, MINIMAL, Point, Runs, Way
+from scale_tests.benches.reply.figures import INLINE, MINIMAL, Runs, Way
 from scale_tests.host.documents import data_of
 from scale_tests.measure.checks import Check, at_least, at_most
 from scale_tests.measure.page import Table
@@ -32,25 +32,21 @@ def checks(cells: Sequence[Cell]) -> list[Check]:
 
 
 def _published(found: Runs) -> list[Check]:
-    small, large = (
-        [figures.dearer(ways, way) for _, ways, way in _deferred(found) if way.state_words == words]
-        for words in (0, BRACKET)
-    )
+    dearer = {
+        way.state_words: figures.dearer(ways, way)
+        for ways, way in figures.copying(found, "strings", 2)
+    }
     name = "Dynomite's request, processor time spawned over inline, state of"
     return [
-        check(f"{name} {words:,} words", value[0], figures.PUBLISHED_RATIO, shown=short(value[0]))
-        for check, words, value in ((at_most, 0, small), (at_least, BRACKET, large))
-        if value
+        check(
+            f"{name} {words:,} words",
+            dearer[words],
+            figures.PUBLISHED_RATIO,
+            shown=short(dearer[words]),
+        )
+        for check, words in ((at_most, 0), (at_least, BRACKET))
+        if words in dearer
     ]
-
-
-def _deferred(found: Runs) -> Iterable[tuple[Point, Mapping[Way, Sequence[Cell]], Way]]:
-    """The published comparison: string keys, spawned with the state, hashed twice."""
-    for point, ways in found.items():
-        if (point.sweep, point.ring) == ("published", "strings"):
-            yield from (
-                (point, ways, way) for way in ways if (way.way, way.hashes) == ("spawn_state", 2)
-            )
 
 
 def _crossing(found: Runs) -> list[Check]:
@@ -148,7 +144,26 @@ def _wait_table(found: Runs) -> Table:
 
 
 def text(meta: Mapping[str, Any], cells: Sequence[Cell]) -> list[str]:
-    """Paragraphs for the page of a run."""
+    """Paragraphs for the page of a run: its circumstances, and Dynomite's ratio next to ours."""
+    found = figures.runs(cells)
+    inline, spawned = figures.PUBLISHED
+    curves = {
+        "requests a second": figures.by_words(found, "strings", 2, figures.slowdown),
+        "processor time": figures.by_words(found, "strings", 2, figures.dearer),
+    }
+    ours = "; ".join(
+        f"of {name} {', '.join(f'{short(ratio)} at {words:,} words' for words, ratio in curve)}"
+        for name, curve in curves.items()
+    )
+    reached = " and ".join(
+        f"{'never' if words is None else f'at {words:,.0f} words'} (of {name})"
+        for name, curve in curves.items()
+        for words in [figures.words_at(curve, figures.PUBLISHED_RATIO)]
+    )
+    twice = Spread.of(
+        figures.cpu_us(ways[way]) / figures.cpu_us(ways[replace(way, hashes=1)])
+        for ways, way in figures.copying(found, "strings", 2)
+    )
     values = {
         "config": meta["config"],
         "seconds": meta["seconds"],
@@ -156,41 +171,14 @@ def text(meta: Mapping[str, Any], cells: Sequence[Cell]) -> list[str]:
         "share": sum(map(figures.disturbed, cells)) / len(cells),
         "schedulers": cells[0]["schedulers"],
         "iterations": cells[0]["iterations_per_us"],
+        "inline": inline,
+        "spawned": spawned,
+        "ratio": short(figures.PUBLISHED_RATIO),
+        "ours": ours,
+        "reached": reached,
+        "twice": twice,
     }
-    run, emulator = (_TEXT[part].format(**values) for part in ("run", "emulator"))
-    return [run, emulator, explanation(figures.runs(cells))]
-
-
-def explanation(found: Runs) -> str:
-    """Dynomite's ratio next to ours, and what it consists of."""
-    inline, spawned = figures.PUBLISHED
-    curves = [(name, figures.by_words(found, "strings", 2, figure)) for name, figure in _FIGURES]
-    ours = "; ".join(
-        f"of {name} {', '.join(f'{short(ratio)} at {words:,} words' for words, ratio in curve)}"
-        for name, curve in curves
-    )
-    reached = " and ".join(
-        f"{'never' if words is None else f'at {words:,.0f} words'} (of {name})"
-        for name, curve in curves
-        for words in [figures.words_at(curve, figures.PUBLISHED_RATIO)]
-    )
-    ratios = [
-        figures.cpu_us(ways[way]) / figures.cpu_us(ways[replace(way, hashes=1)])
-        for _, ways, way in _deferred(found)
-    ]
-    return str(
-        _TEXT["dynomite"].format(
-            inline=inline,
-            spawned=spawned,
-            ratio=short(figures.PUBLISHED_RATIO),
-            ours=ours,
-            reached=reached,
-            twice=Spread.of(ratios),
-        )
-    )
-
-
-_FIGURES = (("requests a second", figures.slowdown), ("processor time", figures.dearer))
+    return [paragraph.format(**values) for paragraph in _TEXT.values()]
 
 
 def _busy_ways(found: Runs) -> list[Way]:
