@@ -15,6 +15,12 @@ from scale_tests.measure import page
 BLUE, ORANGE, GREEN, VERMILION = "#0072B2", "#E69F00", "#009E73", "#D55E00"
 PURPLE, SKY, GREY = "#CC79A7", "#56B4E9", "#666666"
 
+PALETTE = {
+    **{"blue": BLUE, "orange": ORANGE, "green": GREEN, "vermilion": VERMILION},
+    **{"purple": PURPLE, "sky": SKY, "grey": GREY},
+}
+"""The palette by the names that data have for its colours."""
+
 CYCLE = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY)
 """Of lines that have no colour of their own, in their order."""
 

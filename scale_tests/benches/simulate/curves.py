@@ -18,7 +18,7 @@ LEAST_REACH = 99.9
 """Percent of the nodes that have to get a broadcast at any size."""
 
 _DATA = data_of(__file__)
-NOTE, COMPARED_NOTE = _DATA["note"], _DATA["compared_note"]
+NOTES, COMPARED_NOTE = _DATA["notes"], _DATA["compared_note"]
 NAMES, FIGURES = _DATA["names"], _DATA["figures"]
 
 Row = Mapping[str, float]
@@ -28,7 +28,13 @@ Row = Mapping[str, float]
 def rows(figures: Iterable[Cell]) -> list[Row]:
     """The figures by size, small clusters first."""
     return [
-        {"nodes": nodes, "forming_kilobytes": values["forming_bytes_per_node"] / 1000, **values}
+        {
+            **values,
+            "nodes": nodes,
+            "forming_kilobytes": values["forming_bytes_per_node"] / 1000,
+            "kilobytes_per_second": values["bytes_per_node_second"] / 1000,
+            "broadcast_hundredths": 100 * values["broadcast_seconds"],
+        }
         for (_overlay, nodes), values in sorted(grouped(figures, EXPERIMENT).items())
     ]
 

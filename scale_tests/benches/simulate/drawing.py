@@ -6,65 +6,40 @@ from typing import Any
 from matplotlib.axes import Axes
 
 from scale_tests.benches.simulate import faults
-from scale_tests.measure.drawing import BLUE, GREEN, GREY, HOLLOW, ORANGE, PURPLE, SKY, VERMILION
+from scale_tests.host.documents import data_of
+from scale_tests.measure.drawing import GREY, HOLLOW, PALETTE, curve
 from scale_tests.measure.figure import Cell
 
+_DATA = data_of(__file__)
 OVERLAYS = {
-    "hyparview": ("HyParView", BLUE),
-    "hyparview_one_contact": ("HyParView, one contact", SKY),
-    "hyparview_burst": ("HyParView, all at once", GREEN),
-    "plumtree": ("Plumtree", PURPLE),
-    "xbot": ("X-BOT", GREEN),
-    "cyclon": ("Cyclon", ORANGE),
-    "cyclon_acked": ("Cyclon, acknowledged", SKY),
-    "scamp": ("SCAMP", VERMILION),
-    "eager": ("eager gossip", GREY),
-    "kill_10": (faults.NAMES["kill_10"], SKY),
-    "kill_30": (faults.NAMES["kill_30"], BLUE),
-    "kill_50": (faults.NAMES["kill_50"], PURPLE),
-    "churn": (faults.NAMES["churn"], ORANGE),
-    "partition": (faults.NAMES["partition"], VERMILION),
+    **{name: (title, PALETTE[colour]) for name, (title, colour) in _DATA["overlays"].items()},
+    **{name: (faults.NAMES[name], PALETTE[colour]) for name, colour in _DATA["faults"].items()},
 }
 """Names and colours of overlays, and of the faults that stand in their place."""
-
-MODES = {"state": VERMILION, "delta": BLUE, "tree": GREEN, "aggregate": ORANGE}
-"""Colours of the ways to synchronise."""
 
 Figures = Sequence[Cell]
 
 
 def line(axes: Axes, figures: Figures, overlay: str) -> None:
     """The cells of an overlay that have a number as their parameter, against that."""
-    shown = sorted(
-        (float(c.parameter), c.value, c.paper_value)
-        for c in figures
-        if c.overlay == overlay and not isinstance(c.parameter, str)
-    )
+    numbered = [c for c in figures if not isinstance(c.parameter, str)]
+    own = [c for c in numbered if c.overlay == overlay]
+    shown = sorted((float(c.parameter), c.value, c.paper_value) for c in own)
     if not shown:
         return
-    sizes = {c.nodes for c in figures}
-    own = {c.nodes for c in figures if c.overlay == overlay}
     name, colour = OVERLAYS[overlay]
-    label = name + "".join(f", {size:,} nodes" for size in own if len(sizes) > 1)
-    points = [(x, y) for x, y, _ in shown]
-    axes.plot(*zip(*points, strict=True), color=colour, marker=".", label=label)
+    several = len({c.nodes for c in numbered}) > 1
+    label = name + "".join(f", {size:,} nodes" for size in {c.nodes for c in own} if several)
+    curve(axes, [(x, y) for x, y, _ in shown], color=colour, marker=".", label=label)
     published(axes, [(x, p) for x, _, p in shown if p is not None], colour)
-
-
-def lines(axes: Axes, figures: Figures, overlays: Sequence[str]) -> None:
-    """The lines of several overlays, with their legend."""
-    for overlay in overlays:
-        line(axes, figures, overlay)
-    legend(axes)
 
 
 def published(axes: Axes, points: Sequence[tuple[float, float]], colour: str) -> None:
     """The papers' values, which nothing joins."""
-    if points:
-        axes.plot(*zip(*points, strict=True), color=colour, linestyle="none", **HOLLOW)
+    curve(axes, points, color=colour, linestyle="none", **HOLLOW)
 
 
-def bars(axes: Axes, figures: Figures, labels: Sequence[str] | None = None) -> None:
+def columns(axes: Axes, figures: Figures, labels: Sequence[str] | None = None) -> None:
     """Ours filled, and the paper's hollow next to it."""
     places = range(len(figures))
     colours = [OVERLAYS[c.overlay][1] for c in figures]

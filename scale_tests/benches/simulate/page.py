@@ -22,18 +22,27 @@ from scale_tests.measure.page import (
 def page(meta: Mapping[str, Any], cells: Sequence[Any], drawn: Sequence[Picture]) -> Page:
     """The page of a run, with its pictures."""
     figures = [Cell(**cell) for cell in cells]
-    rest = {picture.file.stem: picture for picture in drawn}
-    sections = [
-        _targets(meta, figures),
-        _overlay(figures, rest),
-        _tables("The overlays compared", curves.COMPARED_NOTE, curves.comparison(figures)),
-        faults.section(figures, rest),
-        _counter(figures, rest),
-        _tables("The ring", ring.NOTE, ring.table(figures)),
-    ]
+    pictures = {picture.file.stem: picture for picture in drawn}
     elsewhere = (curves.EXPERIMENT, synchronization.EXPERIMENT, *faults.PICTURES)
-    others = [picture for name, picture in rest.items() if name not in elsewhere]
-    sections += [
+    grown, counted = pictures.get(curves.EXPERIMENT), pictures.get(synchronization.EXPERIMENT)
+    rows = synchronization.rows(figures)
+    beyond = any(row.nodes > synchronization.LARGEST for row in rows)
+    counter = [synchronization.NOTE, *([report.NOT_SIMULATED] if beyond else [])]
+    tenth = " Clusters of a tenth of the size." if meta["quick"] else ""
+    circumstances = (
+        f"All figures are simulated, seed {meta['seed']}. {listed(meta['versions'])}; on "
+        f"{hardware(meta['machine'])}, {meta['started'][:10]}.{tenth}"
+    )
+    checks = report.checks(figures, meta["seconds"])
+    targets = [bars_table(checks)] if checks else []
+    others = [picture for name, picture in pictures.items() if name not in elsewhere]
+    sections = [
+        Section(title="Targets", text=[circumstances], parts=targets),
+        _section("The overlay", curves.NOTES, curves.table(curves.rows(figures)), grown),
+        _section("The overlays compared", [curves.COMPARED_NOTE], curves.comparison(figures)),
+        faults.section(figures, pictures),
+        _section("The ad counter", counter, synchronization.table(rows), counted),
+        _section("The ring", [ring.NOTE], ring.table(figures)),
         Section(title="The papers' experiments", parts=others),
         Section(title="What it took", parts=[report.took(meta["seconds"])]),
         Section(title="Again", text=[_again(meta)]),
@@ -41,47 +50,12 @@ def page(meta: Mapping[str, Any], cells: Sequence[Any], drawn: Sequence[Picture]
     return Page(title=f"Simulated, {meta['started'][:10]}", sections=sections)
 
 
-def _targets(meta: Mapping[str, Any], figures: Sequence[Cell]) -> Section:
-    """The circumstances, and the targets."""
-    tenth = " Clusters of a tenth of the size." if meta["quick"] else ""
-    checks = report.checks(figures, meta["seconds"])
-    return Section(
-        title="Targets",
-        text=[
-            f"All figures are simulated, seed {meta['seed']}. {listed(meta['versions'])}; on "
-            f"{hardware(meta['machine'])}, {meta['started'][:10]}.{tenth}"
-        ],
-        parts=[bars_table(checks)] if checks else [],
-    )
-
-
-def _section(title: str, text: Sequence[str], parts: Sequence[Part]) -> Section:
-    """A section, which is empty without parts."""
-    return Section(title=title, text=text, parts=parts) if parts else Section()
-
-
-def _overlay(figures: Sequence[Cell], drawn: Mapping[str, Picture]) -> Section:
-    """The overlay against its size."""
-    grown = curves.rows(figures)
-    text = [curves.NOTE, "Bandwidth, queues and processor time are not simulated."]
-    parts: list[Part] = [drawn[curves.EXPERIMENT], curves.table(grown)] if grown else []
-    return _section("The overlay", text, parts)
-
-
-def _counter(figures: Sequence[Cell], drawn: Mapping[str, Picture]) -> Section:
-    """The transmission of the ad counter."""
-    rows = synchronization.rows(figures)
-    beyond = any(row.nodes > synchronization.LARGEST for row in rows)
-    text = [synchronization.NOTE, *([report.NOT_SIMULATED] if beyond else [])]
-    parts: list[Part] = (
-        [drawn[synchronization.EXPERIMENT], synchronization.table(rows)] if rows else []
-    )
-    return _section("The ad counter", text, parts)
-
-
-def _tables(title: str, note: str, table: Table) -> Section:
-    """A table with its note, if it has rows."""
-    return _section(title, [note], [table] if table.rows else [])
+def _section(
+    title: str, text: Sequence[str], table: Table, picture: Picture | None = None
+) -> Section:
+    """A table with its text and its picture, if it has rows."""
+    parts: list[Part] = [picture, table] if picture else [table]
+    return Section(title=title, text=text, parts=parts) if table.rows else Section()
 
 
 def _again(meta: Mapping[str, Any]) -> str:

@@ -1,18 +1,240 @@
-"""The pictures of a run."""
+"""The pictures of a run. Each draws the cells of an experiment into an empty figure."""
 
 import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
-from scale_tests.benches.simulate.drawing import Figures
-from scale_tests.benches.simulate.plots import PLOTS, Plot
-from scale_tests.measure import drawing, page
-from scale_tests.measure.drawing import Picture
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from scale_tests.benches.simulate import curves, faults
+from scale_tests.benches.simulate.drawing import OVERLAYS, Figures, columns, legend, line, published
+from scale_tests.host.documents import data_of
+from scale_tests.measure import drawing, page, synchronization
+from scale_tests.measure.drawing import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PALETTE,
+    PURPLE,
+    SKY,
+    VERMILION,
+    Picture,
+    curve,
+    legend_below,
+    panels,
+)
+
+MODES = {"state": VERMILION, "delta": BLUE, "tree": GREEN, "aggregate": ORANGE}
+"""Colours of the ways to synchronise."""
+
+KILLS = ("kill_10", "kill_30", "kill_50")
+
+CHURN_SHOWN_SECONDS = 130
+"""For how long replicas are shown after a fault: a partition of a minute, and what follows."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plot:
+    """A plot, and the cells that it draws, as `pictures.yaml` describes them."""
+
+    name: str
+    title: str
+    experiment: str = ""
+    overlays: Sequence[str] = ()
+    every_size: bool = False
+    whole: bool = False
+    axes: Mapping[str, Any] = field(default_factory=dict)
+    marks: Sequence[tuple[str, Sequence[float], Mapping[str, Any], str, str]] = ()
+
+    def cells(self, figures: Figures) -> Figures:
+        """Its cells; of each overlay those of the largest cluster, or of every size."""
+        wanted = [
+            c
+            for c in figures
+            if c.experiment.startswith(self.experiment or self.name)
+            and (not self.overlays or c.overlay in self.overlays)
+        ]
+        if self.every_size:
+            return wanted
+        largest: dict[str, int] = {}
+        for cell in wanted:
+            largest[cell.overlay] = max(cell.nodes, largest.get(cell.overlay, 0))
+        return [c for c in wanted if c.nodes == largest[c.overlay]]
+
+    def picture(self, shown: Figures) -> Picture[Figures]:
+        """The picture of its cells."""
+        sizes = [f"{size:,}" for size in sorted({c.nodes for c in shown})]
+        nodes = f"{sizes[0]} to {sizes[-1]}" if len(sizes) > 2 else " and ".join(sizes)
+        draw = _OWN.get(self.name, self.lines)
+        return Picture(
+            name=self.name,
+            title=f"Simulated: {self.title} ({nodes} nodes)",
+            plot=lambda figure, _figures: draw(figure, shown),
+        )
+
+    def lines(self, figure: Figure, figures: Figures) -> None:
+        """Draws the lines of its overlays, and the marks of a paper's figures."""
+        axes = figure.add_subplot()
+        for overlay in self.overlays:
+            line(axes, figures, overlay)
+        for draw, at, style, colour, label in self.marks:
+            getattr(axes, draw)(*at, color=PALETTE[colour], label=label, **style)
+        axes.set(**self.axes)
+        if self.whole:
+            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        if self.marks:
+            axes.legend()
+        else:
+            legend(axes)
+
+
+def _recovery(figure: Figure, figures: Figures) -> None:
+    axes = figure.add_subplot()
+    for label, colour in (("80", SKY), ("90", BLUE), ("95", PURPLE)):
+        own = [c for c in figures if c.experiment == f"recovery_{label}"]
+        if own:
+            points = [(float(c.parameter), c.value) for c in own]
+            curve(axes, points, color=colour, label=f"{label} % failed")
+    axes.set_xlabel("broadcast after the failures, one every 100 ms")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set(ylabel="reached, % of the living", ylim=(0, 104))
+    axes.legend()
+
+
+def _shape(figure: Figure, figures: Figures) -> None:
+    wanted = {
+        "clustering_coefficient": "clustering",
+        "shortest_path": "shortest path, links",
+        "max_hops": "hops of a broadcast",
+    }
+    for axes, (parameter, label) in zip(panels(figure, 3), wanted.items(), strict=True):
+        shown = [c for c in figures if c.parameter == parameter]
+        columns(axes, shown, [OVERLAYS[c.overlay][0].replace(", ", ",\n") for c in shown])
+        axes.set_ylabel(label)
+        axes.tick_params(axis="x", labelrotation=45, labelsize=8)
+
+
+def _link_cost(figure: Figure, figures: Figures) -> None:
+    axes = figure.add_subplot()
+    line(axes, figures, "xbot")
+    plain = [c.value for c in figures if c.overlay == "hyparview"]
+    if plain:
+        axes.axhline(plain[0], color=BLUE, linestyle="--", label="HyParView")
+    axes.set(xlabel="cycle", ylabel="mean round trip of a link, ms", ylim=(0, None))
+    axes.legend()
+
+
+def _healing(figure: Figure, figures: Figures) -> None:
+    """Cycles until broadcasts reach as many as before."""
+    for axes, overlay in zip(panels(figure, 2), ("hyparview", "cyclon"), strict=True):
+        shown = [c for c in figures if c.overlay == overlay]
+        columns(axes, shown)
+        sizes = [f", {size:,} nodes" for size in {c.nodes for c in shown}]
+        axes.set_title(OVERLAYS[overlay][0] + "".join(sizes), loc="left", fontsize=10)
+        axes.set(xlabel="nodes failed at once, %", ylabel="cycles to heal")
+        axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+
+
+def _churn_reach(figure: Figure, figures: Figures) -> None:
+    """The survivors that are connected, just after each kill, and throughout the other faults."""
+    kills, rest = panels(figure, 2, share_y=True)
+    for fault in KILLS:
+        line(kills, [c for c in figures if float(c.parameter) <= 1], fault)
+    for fault in ("churn", "partition"):
+        line(rest, figures, fault)
+    kills.set(ylabel="connected, % of the survivors", ylim=(0, 104))
+    for axes in (kills, rest):
+        axes.set_xlabel("seconds since the fault began")
+        if axes.lines:
+            axes.legend()
+
+
+def _synchronization(figure: Figure, figures: Figures) -> None:
+    axes = figure.add_subplot()
+    rows = synchronization.rows(figures)
+    for mode in dict.fromkeys(row.mode for row in rows):
+        own = [row for row in rows if row.mode == mode]
+        points = [(row.nodes, row.payload) for row in own]
+        colour = MODES[mode]
+        axes.plot(*zip(*points, strict=True), color=colour, marker=".", label=mode.capitalize())
+        theirs = [(row.nodes, row.published) for row in own if row.published is not None]
+        published(axes, theirs, colour)
+    sizes = sorted({row.nodes for row in rows})
+    axes.plot(
+        sizes,
+        [synchronization.least(size) for size in sizes],
+        color=GREY,
+        linestyle=":",
+        label="the final counts once to every node",
+    )
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
+    axes.set(xlabel="nodes", ylabel="payload transmitted in 30 minutes, GiB")
+    legend(axes)
+
+
+def _churn_behind(figure: Figure, figures: Figures) -> None:
+    both = panels(figure, 2, share_y=True)
+    for axes, mode in zip(both, ("delta", "tree"), strict=True):
+        for fault in (*KILLS, "churn", "partition"):
+            own = [c for c in figures if c.experiment == f"{faults.BEHIND}_{mode}"]
+            # The churn goes on as it begins.
+            line(axes, [c for c in own if float(c.parameter) <= CHURN_SHOWN_SECONDS], fault)
+        axes.set_title(mode.capitalize(), loc="left", fontsize=10)
+        axes.set_xlabel("seconds since the fault began")
+    both[0].set_ylabel("mean replica behind, seconds of counting")
+    both[0].set_ylim(bottom=0)
+    legend_below(figure)
+
+
+def _growth(figure: Figure, figures: Figures) -> None:
+    """Joining, degree, broadcasts and traffic, each in a panel of its own."""
+    rows = curves.rows(figures)
+    nodes = [row["nodes"] for row in rows]
+    grid = figure.subplots(2, 2, sharex=True)
+    for axes, panel in zip(grid.flat, _DATA["growth"], strict=True):
+        for name, colour, label in panel["lines"]:
+            style = {"color": PALETTE[colour], "marker": ".", "label": label}
+            axes.plot(nodes, [row[name] for row in rows], **style)
+        if between := panel.get("between"):
+            least, most = ([row[end] for row in rows] for end in between)
+            area = {"color": BLUE, "alpha": 0.15, "linewidth": 0}
+            axes.fill_between(nodes, least, most, label="least to most", **area)
+        axes.set(xscale="log", **panel["axes"])
+        axes.set_ylim(bottom=0)
+        axes.legend(fontsize=8)
+    for axes in grid[1]:
+        axes.set_xticks(nodes, [f"{count:,}" for count in nodes])
+        axes.minorticks_off()
+        axes.set_xlabel("nodes")
+
+
+_OWN: dict[str, Callable[[Figure, Figures], None]] = {
+    "recovery": _recovery,
+    "shape": _shape,
+    "link_cost": _link_cost,
+    "healing": _healing,
+    faults.REACH: _churn_reach,
+    synchronization.EXPERIMENT: _synchronization,
+    faults.BEHIND: _churn_behind,
+    curves.EXPERIMENT: _growth,
+}
+"""Plots that are more than lines, by name."""
+
+_DATA = data_of(__file__)
+PLOTS = [Plot(**plot) for plot in _DATA["plots"]]
+"""All plots, in the order of a page."""
 
 
 def draw(figures: Figures, directory: Path) -> list[page.Picture]:
     """Draws the plots with figures into `directory`, in files of the plots' names."""
-    pictures = [_picture(plot, shown) for plot in PLOTS if (shown := _shown(plot, figures))]
+    pictures = [plot.picture(shown) for plot in PLOTS if (shown := plot.cells(figures))]
     return drawing.draw(pictures, figures, directory)
 
 
@@ -21,29 +243,3 @@ def illustrate(figures: Figures, directory: Path) -> list[Path]:
     with TemporaryDirectory() as drawn:
         svgs = [picture.file for picture in draw(figures, Path(drawn))]
         return [Path(shutil.copy(svg, directory / f"simulated-{svg.name}")) for svg in svgs]
-
-
-def _picture(plot: Plot, shown: Figures) -> Picture[Figures]:
-    sizes = [f"{size:,}" for size in sorted({c.nodes for c in shown})]
-    nodes = f"{sizes[0]} to {sizes[-1]}" if len(sizes) > 2 else " and ".join(sizes)
-    return Picture(
-        name=plot.name,
-        title=f"Simulated: {plot.title} ({nodes} nodes)",
-        plot=lambda figure, _figures: plot.draw(figure, shown),
-    )
-
-
-def _shown(plot: Plot, figures: Figures) -> Figures:
-    """The cells of a plot; of each overlay those of the largest cluster, or of every size."""
-    wanted = [
-        c
-        for c in figures
-        if c.experiment.startswith(plot.experiment or plot.name)
-        and (not plot.overlays or c.overlay in plot.overlays)
-    ]
-    if plot.every_size:
-        return wanted
-    largest: dict[str, int] = {}
-    for cell in wanted:
-        largest[cell.overlay] = max(cell.nodes, largest.get(cell.overlay, 0))
-    return [c for c in wanted if c.nodes == largest[c.overlay]]

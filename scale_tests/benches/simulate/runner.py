@@ -63,10 +63,5 @@ def run(job: Job) -> Outcome:
 def outcome(job: Job, lines: Sequence[dict[str, Any]]) -> Outcome:
     """The outcome of an experiment's lines; the last of them has its time."""
     *cells, finished = lines
-    return Outcome(
-        job=job,
-        cells=cells,
-        seconds=finished["seconds"],
-        cpu_seconds=finished["cpu_seconds"],
-        otp=finished["otp"],
-    )
+    last = {name: finished[name] for name in ("seconds", "cpu_seconds", "otp")}
+    return Outcome(job=job, cells=cells, **last)

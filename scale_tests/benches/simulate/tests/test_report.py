@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from scale_tests.benches.simulate import curves, faults, pictures, plots, published, report, ring
+from scale_tests.benches.simulate import curves, faults, pictures, published, report, ring
 from scale_tests.benches.simulate.plan import Job, plan
 from scale_tests.benches.simulate.runner import Outcome, outcome
 from scale_tests.benches.simulate.tests.conftest import Conclude
@@ -97,7 +97,7 @@ def test_pictures_are_titled_simulated(tmp_path: Path) -> None:
     lines += [line("churn_behind_delta", "partition", 9, 12.0)]
     lines += grown(128) + grown(100_000)
     files = [picture.file for picture in pictures.draw(figures_of(hyparview(*lines)), tmp_path)]
-    assert [file.stem for file in files] == [plot.name for plot in plots.PLOTS]
+    assert [file.stem for file in files] == [plot.name for plot in pictures.PLOTS]
     for file in files:
         assert "Simulated: " in file.read_text()
 
