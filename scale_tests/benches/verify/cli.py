@@ -29,14 +29,13 @@ def measure(session: Session) -> int:
     shutil.rmtree(found, ignore_errors=True)
     found.mkdir(parents=True)
     session.say("Compiling for both releases of OTP")
-    emulators = [runner.images(), runner.machines_own()]
-    newest = emulators[0]
+    emulators = runner.emulators()
     jobs = [
         *plan.explorations(str(TESTS), str(found)),
         *plan.campaigns(str(found), quick=session.quick),
         *plan.own(quick=session.quick),
     ]
-    cells = [cell for of in runner.run_all(jobs, newest, session.say) for cell in of]
+    cells = [cell for of in runner.run_all(jobs, emulators[0], session.say) for cell in of]
     for mutation in (None, plan.ROTATION):
         cells.append(runner.rotation(mutation=mutation, quick=session.quick))
         session.say(f"  rotation: {mutation or 'as it is'}")

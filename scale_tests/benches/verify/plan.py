@@ -1,9 +1,33 @@
-"""The commands of `partisan_verify` that are run, each with the fields of its cells."""
+"""The commands of `partisan_verify` that are run, and what they must find.
+
+Exact figures are of the commit protocols with four nodes and one broadcast.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from scale_tests.benches.verify.expected import EXECUTIONS_WITHIN, FIGURES, PRINTED
+from scale_tests.host.documents import data_of
+
+_DATA = data_of(__file__)
+
+TITLES: Mapping[str, str] = _DATA["titles"]
+ROWS: Mapping[tuple[str, str], str] = {
+    (scope, order): title for scope, row in _DATA["rows"].items() for order, title in row.items()
+}
+FIGURES: Mapping[tuple[str, str, str], tuple[int, int]] = {
+    (protocol, *row): tuple(_DATA["figures"][protocol][row[0]][row[1]])
+    for protocol in TITLES
+    for row in ROWS
+}
+MUTATED_3PC: tuple[int, int] = tuple(_DATA["mutated_3pc"])
+UPSTREAM: Mapping[str, tuple[int, int]] = _DATA["upstream"]
+PRINTED: Mapping[str, int] = _DATA["printed"]
+
+EXECUTIONS_WITHIN = 100
+"""Random executions in which a printed counterexample must be found."""
+
+ALL_MESSAGES = ("recursive", "distinct")
+"""The scope and the order in which faults are of all messages."""
 
 SEEDS = range(1, 11)
 """Of the models that must find their counterexample, whatever the seed."""
@@ -15,7 +39,6 @@ MUTATED = "participants wait for ever"
 
 HOSTED = ("hosted_commit_server", "hosted_commit_statem")
 """Two-phase commit as a gen_server and as a gen_statem; sources of the tests."""
-
 
 OWN = {
     "hyparview": "no_keep",
@@ -79,15 +102,15 @@ def replay(file: str, times: int) -> Job:
 
 def explorations(tests: str, out: str) -> list[Job]:
     """All explorations. `tests`: the directory of the hosted ones; `out`: for counterexamples."""
-    into, all_messages = f"out={out}", ("recursive", "distinct")
+    into = f"out={out}"
     endless = "options=#{participant_timeout => infinity}"
     # Both hosted ones share the scenario of the first.
     shared = f"code={tests}/{HOSTED[0]}.erl"
     return [
         *(explore(protocol, scope, order, into) for protocol, scope, order in FIGURES),
-        explore("three_phase_commit", *all_messages, endless, into, mutation=MUTATED),
+        explore("three_phase_commit", *ALL_MESSAGES, endless, into, mutation=MUTATED),
         *(
-            explore(name, *all_messages, shared, into, source=f"{tests}/{name}.erl")
+            explore(name, *ALL_MESSAGES, shared, into, source=f"{tests}/{name}.erl")
             for name in HOSTED
         ),
     ]
@@ -105,7 +128,7 @@ def campaigns(out: str, *, quick: bool) -> list[Job]:
 def replayed(out: str) -> list[Job]:
     """The searches whose counterexamples are replayed: one of each."""
     return [
-        explore("three_phase_commit", "recursive", "distinct", f"out={out}"),
+        explore("three_phase_commit", *ALL_MESSAGES, f"out={out}"),
         *(check(model, 1, f"out={out}", "counterexamples=1") for model in PRINTED),
     ]
 

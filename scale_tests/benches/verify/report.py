@@ -1,22 +1,26 @@
 """From cells to checks and tables."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from scale_tests.benches.verify.expected import (
+from scale_tests.benches.verify.plan import (
+    ALL_MESSAGES,
     EXECUTIONS_WITHIN,
     FIGURES,
+    HOSTED,
+    MUTATED,
     MUTATED_3PC,
     PRINTED,
     ROWS,
     TITLES,
     UPSTREAM,
 )
-from scale_tests.benches.verify.plan import HOSTED, MUTATED
+from scale_tests.host.documents import data_of
 from scale_tests.measure.checks import Check, at_least, at_most, equal, every
 from scale_tests.measure.page import Table
 from scale_tests.measure.spread import Cell, having
-from scale_tests.measure.tables import tabulated
+from scale_tests.measure.tables import forms, tabulated
 
+_COLUMNS = data_of(__file__)
 RAW_PER_S = 50_000
 HOSTED_PER_S = 5_000
 TREE_SECONDS = 10
@@ -43,33 +47,21 @@ def tables(cells: Sequence[Cell]) -> dict[str, Table]:
 
 def figures(cells: Sequence[Cell]) -> Table:
     """Executions and failures by scope and protocol."""
-    return Table(
-        head=("", *TITLES.values()),
-        rows=[
-            [title, *(_counts(_explored(cells, protocol, *row)) for protocol in TITLES)]
-            for row, title in ROWS.items()
-        ]
-        + [
-            [
-                "upstream's tests, with its annotations: passed, failed",
-                *(f"{passed}, {failed}" for passed, failed in UPSTREAM.values()),
-            ]
-        ],
-    )
+    rows = [
+        [title, *(_counts(_explored(cells, protocol, *row)) for protocol in TITLES)]
+        for row, title in ROWS.items()
+    ]
+    upstream = [f"{passed}, {failed}" for passed, failed in UPSTREAM.values()]
+    last = ["upstream's tests, with its annotations: passed, failed", *upstream]
+    return Table(head=("", *TITLES.values()), rows=[*rows, last])
 
 
 def fewest(cells: Sequence[Cell]) -> Table:
     """The smallest counterexamples of each exploration of all messages."""
-    columns: dict[str, Callable[[Cell], str]] = {
-        "": _name,
-        "faults": lambda cell: str(cell["fewest"]["decisions"]),
-        "executions": lambda cell: str(cell["fewest"]["failing"]),
-        "classes": lambda cell: str(cell["fewest"]["classes"]),
-        "executions/s": lambda cell: f"{cell['executions_per_s']:,.0f}",
-        "memory, MB": lambda cell: f"{cell['memory_mb']:.0f}",
-    }
-    explored = having(cells, part="explore", scope="recursive", order="distinct")
-    return tabulated(columns, [cell for cell in explored if cell["fewest"]])
+    scope, order = ALL_MESSAGES
+    explored = having(cells, part="explore", scope=scope, order=order)
+    rows = [{**cell, "name": _name(cell)} for cell in explored if cell["fewest"]]
+    return tabulated(forms(_COLUMNS["fewest"]), rows)
 
 
 def models(cells: Sequence[Cell]) -> Table:
@@ -78,57 +70,41 @@ def models(cells: Sequence[Cell]) -> Table:
     for model in dict.fromkeys(cell["model"] for cell in having(cells, part="check")):
         runs = having(cells, part="check", model=model)
         lines = [found["lines"] for run in runs for found in run["counterexamples"][:1]]
-        rows.append(
-            [
-                model,
-                str(len(runs)),
-                str(runs[0]["executions"]),
-                str(sum(run["failed"] > 0 for run in runs)),
-                f"{min(lines)} to {max(lines)}" if lines else "-",
-            ]
-        )
-    head = ("model", "seeds", "executions each", "seeds with a counterexample", "lines")
-    return Table(head=head, rows=rows)
+        row = {
+            "seeds": len(runs),
+            "failed": sum(run["failed"] > 0 for run in runs),
+            "lines": f"{min(lines)} to {max(lines)}" if lines else "-",
+        }
+        rows.append(runs[0] | row)
+    return tabulated(forms(_COLUMNS["models"]), rows)
 
 
 def own(cells: Sequence[Cell]) -> Table:
     """Our protocols and their mutations."""
-    columns: dict[str, Callable[[Cell], str]] = {
-        "protocol": lambda cell: cell["protocol"],
-        "mutation": lambda cell: cell["mutation"] or "",
-        "nodes": lambda cell: str(cell["nodes"]),
-        "distinct executions": lambda cell: f"{cell['executions']:,}",
-        "failing": lambda cell: f"{cell['failing']:,}",
-        "s": lambda cell: f"{cell['seconds']:.1f}",
-    }
-    return tabulated(columns, having(cells, part="own"))
+    return tabulated(forms(_COLUMNS["own"]), having(cells, part="own"))
 
 
 def replays(cells: Sequence[Cell]) -> Table:
     """Replays by counterexample, OTP where it was found and OTP where it ran again."""
-    return Table(
-        head=("counterexample", "found on OTP", "replayed on OTP", "replays", "identical"),
-        rows=[
-            [cell["file"], cell["found_on"], cell["otp"], str(cell["times"]), str(cell["same"])]
-            for cell in having(cells, part="replay")
-        ],
-    )
+    return tabulated(forms(_COLUMNS["replays"]), having(cells, part="replay"))
 
 
 def _figures(cells: Sequence[Cell]) -> list[Check]:
-    found = []
-    for (protocol, scope, order), wanted in FIGURES.items():
-        if cell := _explored(cells, protocol, scope, order):
-            found.append(
-                equal(f"{TITLES[protocol]}, {ROWS[scope, order]}", _counts(cell), _text(*wanted))
-            )
-    if cell := _explored(cells, "three_phase_commit", "recursive", "distinct", MUTATED):
-        found.append(equal(f"3PC, {MUTATED}, all messages", _counts(cell), _text(*MUTATED_3PC)))
-    for name in HOSTED:
-        if cell := _explored(cells, name, "recursive", "distinct"):
-            pure = FIGURES["two_phase_commit", "recursive", "distinct"]
-            found.append(equal(f"{name}, all messages, as 2PC", _counts(cell), _text(*pure)))
-    return found
+    pure = FIGURES["two_phase_commit", *ALL_MESSAGES]
+    wanted = [
+        *((f"{TITLES[key[0]]}, {ROWS[key[1:]]}", key, of) for key, of in FIGURES.items()),
+        (
+            f"3PC, {MUTATED}, all messages",
+            ("three_phase_commit", *ALL_MESSAGES, MUTATED),
+            MUTATED_3PC,
+        ),
+        *((f"{name}, all messages, as 2PC", (name, *ALL_MESSAGES), pure) for name in HOSTED),
+    ]
+    return [
+        equal(name, _counts(cell), _text(*figures))
+        for name, which, figures in wanted
+        if (cell := _explored(cells, *which))
+    ]
 
 
 def _printed(cells: Sequence[Cell]) -> list[Check]:
@@ -182,9 +158,9 @@ def _speeds(cells: Sequence[Cell]) -> list[Check]:
     if raw := _explored(cells, "three_phase_commit", "raw", "distinct"):
         found.append(_rate("3PC raw: executions/s", raw, RAW_PER_S))
     for name in HOSTED:
-        if hosted := _explored(cells, name, "recursive", "distinct"):
+        if hosted := _explored(cells, name, *ALL_MESSAGES):
             found.append(_rate(f"{name}: executions/s", hosted, HOSTED_PER_S))
-    if tree := _explored(cells, "cooperative_termination", "recursive", "distinct"):
+    if tree := _explored(cells, "cooperative_termination", *ALL_MESSAGES):
         seconds = tree["seconds"]
         name = "CTP, all messages: seconds"
         found.append(at_most(name, seconds, TREE_SECONDS, shown=f"{seconds:.2f}"))

@@ -33,19 +33,19 @@ class Emulator:
     """The environment that selects it; empty: this machine's."""
 
 
-def machines_own() -> Emulator:
-    """Compiles our applications on this machine's release. Raises CommandError."""
-    capture(["env", "-C", str(otp.RUNTIME), "rebar3", "compile"])
-    expression = "io:put_chars(erlang:system_info(otp_release)), halt()."
-    release = capture(["erl", "-noshell", "-eval", expression])
-    return Emulator(release=release)
+def emulators() -> list[Emulator]:
+    """Compiles our applications on the images' release, and on this machine's.
 
-
-def images() -> Emulator:
-    """Compiles our applications on the images' release. Raises CommandError."""
+    Raises CommandError.
+    """
     variables = otp.environment(otp.ensure(IMAGE_OTP), IMAGE_OTP)
-    capture(["env", "-C", str(otp.RUNTIME), "rebar3", "compile"], env=variables)
-    return Emulator(release=IMAGE_OTP, variables=variables)
+    expression = "io:put_chars(erlang:system_info(otp_release)), halt()."
+    own = capture(["erl", "-noshell", "-eval", expression])
+    found = [Emulator(release=IMAGE_OTP, variables=variables), Emulator(release=own)]
+    for emulator in found:
+        compiling = ["env", "-C", str(otp.RUNTIME), "rebar3", "compile"]
+        capture(compiling, env=emulator.variables)
+    return found
 
 
 def run_all(

@@ -3,7 +3,7 @@
 from typing import Any
 
 from scale_tests.benches.verify import pages, plan, report
-from scale_tests.benches.verify.expected import FIGURES, PRINTED
+from scale_tests.benches.verify.plan import FIGURES, PRINTED
 from scale_tests.host.documents import with_part
 from scale_tests.measure.page import markdown_table
 
