@@ -6,13 +6,12 @@ machine and is not simulated. All else is predicted.
 
 import json
 import statistics
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 
-from partisan_operator.predict import Assumptions, Prediction, manifest, predict
-from partisan_operator.predict.simulator import Simulator
+from partisan_operator.predict import Assumptions, Prediction
 
 from scale_tests.cluster.kube import Json
 from scale_tests.measure.cells import SLOW, Result
@@ -27,6 +26,10 @@ HELD = ("payload", "frames", "start to convergence")
 
 LATENCY_MS = (1, 1)
 """The least that the simulator has: pods of one machine are nearer than that."""
+
+
+UNITS = {"bytes": ("MB", 1e6, 3), "s": ("s", 1.0, 2), "": ("", 1.0, 2)}
+"""Figures as they are shown: the unit, how many of theirs it is, and its decimals."""
 
 
 class CellError(ValueError):
@@ -50,6 +53,16 @@ class Figure:
         if self.predicted is None or not self.measured:
             return None
         return 100 * (self.predicted - self.measured) / self.measured
+
+    def shown(self) -> tuple[str, str, str]:
+        """Prediction, measurement and error as people read them; empty where it has none."""
+        _unit, scale, decimals = UNITS[self.unit]
+        predicted, measured = (
+            "" if value is None else f"{value / scale:,.{decimals}f}"
+            for value in (self.predicted, self.measured)
+        )
+        error = self.error_percent
+        return predicted, measured, "" if error is None else f"{error:+.1f}"
 
 
 @dataclass(frozen=True)
@@ -123,19 +136,11 @@ class Comparison:
         }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Cells:
-    """The cells of some runs, small ones first."""
+def cells(paths: Iterable[Path]) -> tuple[list[Result], list[Result]]:
+    """The cells of files and of runs' directories, small ones first.
 
-    whole: list[Result]
-    """Cells that are complete, without faults."""
-    others: list[Result]
-
-
-def cells(paths: Iterable[Path]) -> Cells:
-    """The cells of files and of runs' directories.
-
-    Raises CellError where a path holds none, or none is complete.
+    Those that are complete, without faults, and the others. Raises CellError where a path holds
+    none, or none is complete.
     """
     found: list[Result] = []
     for path in paths:
@@ -147,7 +152,7 @@ def cells(paths: Iterable[Path]) -> Cells:
     whole = [cell for cell in found if cell.converged and cell.error is None and not cell.faults]
     if not whole:
         raise CellError("no cell has converged without faults: there is nothing to compare with")
-    return Cells(whole=whole, others=[cell for cell in found if cell not in whole])
+    return whole, [cell for cell in found if cell not in whole]
 
 
 def _cell(file: Path) -> Result:
@@ -155,27 +160,6 @@ def _cell(file: Path) -> Result:
         return read(json.loads(file.read_text()))
     except (OSError, KeyError, TypeError, ValueError) as error:
         raise CellError(f"{file} is no cell ({type(error).__name__}: {error})") from error
-
-
-def compare(
-    cell: Result,
-    simulator: Simulator,
-    *,
-    seed: int,
-    budget: float,
-    timeout: float,
-    report: Callable[[str], None],
-) -> Comparison:
-    """Plans the cluster of a cell. Raises SimulatorError, ManifestError."""
-    prediction = predict(
-        manifest.cluster_of(cell.config),
-        simulator,
-        Assumptions(seed=seed, latency_ms=LATENCY_MS, pods_per_second=pods_per_second(cell)),
-        budget=budget,
-        timeout=timeout,
-        progress=lambda line: report(f"{cell.nodes} {cell.overlay} {cell.synchronization}: {line}"),
-    )
-    return Comparison(cell, prediction)
 
 
 def pods_per_second(cell: Result) -> float:

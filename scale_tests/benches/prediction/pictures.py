@@ -7,12 +7,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 from matplotlib.ticker import FormatStrFormatter, LogLocator, NullLocator
 
-from scale_tests.benches.prediction.compare import HELD, MOST_PERCENT, Comparison
+from scale_tests.benches.prediction.compare import HELD, MOST_PERCENT, UNITS, Comparison
 from scale_tests.measure import drawing, page
 from scale_tests.measure.drawing import COLOURS, GREY, Picture, panels
-
-UNITS = {"bytes": ("MB", 1e6), "s": ("s", 1.0)}
-"""The drawn units of figures: the unit, and how many of theirs it is."""
 
 
 def draw(comparisons: Sequence[Comparison], directory: Path, caption: str) -> list[page.Picture]:
@@ -29,7 +26,7 @@ def draw(comparisons: Sequence[Comparison], directory: Path, caption: str) -> li
 
 
 def _panel(axes: Axes, name: str, comparisons: Sequence[Comparison]) -> None:
-    unit, scale = UNITS[comparisons[0].figures[name].unit]
+    unit, scale, _decimals = UNITS[comparisons[0].figures[name].unit]
     points: dict[tuple[str, bool], list[tuple[float, float]]] = {}
     for each in comparisons:
         figure = each.figures[name]

@@ -7,47 +7,32 @@ from pathlib import Path
 from typing import Any
 
 from scale_tests.benches.prediction import pictures
-from scale_tests.benches.prediction.compare import (
-    HELD,
-    MOST_PERCENT,
-    Cells,
-    Comparison,
-    Figure,
-    checks,
-)
+from scale_tests.benches.prediction.compare import HELD, MOST_PERCENT, UNITS, Comparison, checks
 from scale_tests.host.commands import relative
 from scale_tests.host.documents import data_of
+from scale_tests.measure.bench import NoReport
 from scale_tests.measure.cells import SLOW, Result
 from scale_tests.measure.checks import Check
 from scale_tests.measure.page import Page, Picture, Section, Table, bars_table, hardware, listed
-from scale_tests.measure.tables import Column, tabulated
-
-FIGURE: tuple[Column[Figure], ...] = (
-    ("figure", lambda figure: figure.name + (" *" if figure.held else "")),
-    ("predicted (simulated)", lambda figure: _number(figure.predicted, figure.unit)),
-    ("measured", lambda figure: _number(figure.measured, figure.unit)),
-    ("error, %", lambda figure: _error(figure)),
-)
 
 _TEXT: Mapping[str, str] = data_of(__file__)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Run:
-    """The cells, and a comparison of each whole one; the report of its benchmark."""
+class Run(NoReport):
+    """Comparisons, of which there is at least one, and the cells without; a benchmark's report.
+
+    It has no tables for the terminal: each comparison is printed when it is made.
+    """
 
     sources: Sequence[Path]
-    cells: Cells
     comparisons: Sequence[Comparison]
+    others: Sequence[Result]
     seed: int
 
     def checks(self, _cells: Sequence[Any]) -> list[Check]:
         """The targets."""
         return checks(self.comparisons)
-
-    def tables(self, _cells: Sequence[Any]) -> dict[str, Table]:
-        """None: each comparison is printed when it is made."""
-        return {}
 
     def draw(self, _cells: Sequence[Any], directory: Path) -> list[Picture]:
         """Draws the figures with a target."""
@@ -75,7 +60,7 @@ class Run:
                 text=[
                     f"{cell.nodes:,} {cell.overlay} {cell.synchronization}, trial {cell.trial}: "
                     f"{_reason(cell)}"
-                    for cell in self.cells.others
+                    for cell in self.others
                 ],
             ),
             Section(
@@ -92,11 +77,18 @@ class Run:
 
 def table(comparison: Comparison) -> Table:
     """All figures of one cell."""
-    return tabulated(FIGURE, comparison.figures.values(), _caption(comparison))
+    rows = []
+    for figure in comparison.figures.values():
+        unit, *_ = UNITS[figure.unit]
+        *values, error = figure.shown()
+        both = [value and f"{value} {unit}".rstrip() for value in values]
+        rows.append([figure.name + (" *" if figure.held else ""), *both, error])
+    head = ("figure", "predicted (simulated)", "measured", "error, %")
+    return Table(head=head, rows=rows, caption=_caption(comparison))
 
 
 def _introduction(run: Run) -> list[str]:
-    last = run.cells.whole[-1]
+    last = run.comparisons[-1].cell
     where = hardware(last.machine) if last.machine else "a cluster elsewhere"
     values = {
         "count": len(run.comparisons),
@@ -125,9 +117,8 @@ def _busy(comparison: Comparison) -> str:
 
 
 def _reason(cell: Result) -> str:
-    if cell.error is not None:
-        return cell.error
-    return "faults were injected" if cell.faults else "the counters of the nodes differ"
+    failed = "faults were injected" if cell.faults else "the counters of the nodes differ"
+    return cell.error or failed
 
 
 def _side_by_side(title: str, text: Sequence[str], some: Sequence[Comparison]) -> Section:
@@ -135,31 +126,18 @@ def _side_by_side(title: str, text: Sequence[str], some: Sequence[Comparison]) -
 
 
 def _summary(comparisons: Sequence[Comparison]) -> Table:
-    units = {"bytes": "MB", "s": "s"}
-
-    def columns(name: str, title: str) -> tuple[Column[Comparison], ...]:
-        def bare(value: float | None) -> str:
-            return _number(value, unit).removesuffix(f" {units[unit]}")
-
-        unit = comparisons[0].figures[name].unit
-        return (
-            (f"{title}, {units[unit]}: P", lambda each: bare(each.figures[name].predicted)),
-            ("M", lambda each: bare(each.figures[name].measured)),
-            ("error, %", lambda each: _error(each.figures[name])),
-        )
-
-    return tabulated(
-        (
-            ("nodes", lambda each: f"{each.cell.nodes:,}"),
-            ("overlay", lambda each: each.cell.overlay),
-            ("synchronization", lambda each: each.cell.synchronization),
-            *(column for name in HELD for column in columns(name, name)),
-            *columns("last count to convergence", "after counting")[:2],
-            ("running / counting", lambda each: _times(each.cell.slowdown)),
-            ("simulated at", lambda each: _sizes(each)),
-        ),
-        comparisons,
-    )
+    head, late = ["nodes", "overlay", "synchronization"], "last count to convergence"
+    for name in HELD:
+        unit, *_ = UNITS[comparisons[0].figures[name].unit]
+        head += [f"{name}, {unit}: P", "M", "error, %"]
+    head += ["after counting, s: P", "M", "running / counting", "simulated at"]
+    rows = []
+    for each in comparisons:
+        cell, figures = each.cell, each.figures
+        row = [f"{cell.nodes:,}", cell.overlay, cell.synchronization]
+        row += [text for name in HELD for text in figures[name].shown()]
+        rows.append([*row, *figures[late].shown()[:2], _times(cell.slowdown), _sizes(each)])
+    return Table(head=head, rows=rows)
 
 
 def _times(slowdown: float | None) -> str:
@@ -178,15 +156,3 @@ def _caption(comparison: Comparison) -> str:
     if comparison.prediction.extrapolated:
         parts.append(f"extrapolated from {_sizes(comparison)} nodes")
     return ", ".join(parts)
-
-
-def _error(figure: Figure) -> str:
-    return "" if figure.error_percent is None else f"{figure.error_percent:+.1f}"
-
-
-def _number(value: float | None, unit: str) -> str:
-    if value is None:
-        return ""
-    if unit == "bytes":
-        return f"{value / 1e6:,.3f} MB"
-    return f"{value:,.2f} {unit}".rstrip()

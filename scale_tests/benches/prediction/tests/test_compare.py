@@ -13,7 +13,6 @@ from scale_tests.benches.prediction import report
 from scale_tests.benches.prediction.cli import BENCH, conclude
 from scale_tests.benches.prediction.compare import (
     CellError,
-    Cells,
     Comparison,
     cells,
     checks,
@@ -94,9 +93,9 @@ def test_only_cells_that_came_to_their_end_are_compared(tmp_path: Path) -> None:
     with pytest.raises(CellError, match="no cell has converged"):
         cells([tmp_path])
     (directory / "b.json").write_text(json.dumps(cell().json()))
-    found = cells([tmp_path])
-    assert [each.converged for each in found.whole] == [True]
-    assert found.others == [failed]
+    whole, others = cells([tmp_path])
+    assert [each.converged for each in whole] == [True]
+    assert others == [failed]
     (directory / "c.json").write_text("{}")
     with pytest.raises(CellError, match=r"c\.json is no cell"):
         cells([tmp_path])
@@ -132,8 +131,8 @@ def test_how_busy_the_processors_were_is_known_where_the_machine_is() -> None:
 def run(*comparisons: Comparison, others: list[Result]) -> report.Run:
     return report.Run(
         sources=[Path("scale")],
-        cells=Cells(whole=[cell()], others=others),
         comparisons=comparisons,
+        others=others,
         seed=1,
     )
 
