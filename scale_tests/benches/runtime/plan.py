@@ -1,14 +1,17 @@
 """The measurements, in their order, and their run."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
+from scale_tests.host.documents import data_of
 from scale_tests.host.wire import Wire
 from scale_tests.measure import systems
 from scale_tests.measure.emulator import STOCK
 from scale_tests.measure.spread import KB, MB, Cell
 from scale_tests.measure.systems import DISTERL, OURS, RAW, Job, Settings, System
+
+_DATA = data_of(__file__)
 
 BULK = 8 * MB
 PING = 100
@@ -27,36 +30,25 @@ OURS_CROWDED = replace(
 class Plan:
     """One run. `wires` are pairs of milliseconds there and back, and a congestion control."""
 
-    wires: tuple[tuple[float, str], ...]
-    payloads: tuple[int, ...]
-    pairs: tuple[int, ...]
+    wires: Sequence[tuple[float, str]]
+    payloads: Sequence[int]
+    pairs: Sequence[int]
     milliseconds: int
     repetitions: int
     others: int
     """Repetitions of measurements without a target."""
     again: int
     """Repetitions of a near miss."""
-    connections: tuple[int, ...]
+    connections: Sequence[int]
     nodes: int
 
 
-def plan(*, quick: bool, controls: list[str]) -> Plan:
+def plan(*, quick: bool, controls: Collection[str]) -> Plan:
     """The plan of a run, where the kernel has these congestion controls."""
-    delays = (0, 20) if quick else (0, 1, 20)
-    wires = [(float(delay), "reno") for delay in delays]
-    if "bbr" in controls:
-        wires.append((20.0, "bbr"))
-    return Plan(
-        wires=tuple(wires),
-        payloads=(KB, 512 * KB, 8 * MB) if quick else (KB, 64 * KB, 512 * KB, 8 * MB),
-        pairs=(128,) if quick else (1, 16, 32, 64, 128),
-        milliseconds=1000,
-        repetitions=2 if quick else 5,
-        others=1,
-        again=3 if quick else 10,
-        connections=(16, 1024, 16384),
-        nodes=32 if quick else 64,
-    )
+    chosen = Plan(**_DATA["quick" if quick else "full"])
+    further = [(20.0, "bbr")] if "bbr" in controls else []
+    wires = [(float(rtt_ms), congestion) for rtt_ms, congestion in chosen.wires]
+    return replace(chosen, wires=[*wires, *further])
 
 
 Variant = tuple[System, int, bool]
@@ -192,26 +184,11 @@ def dispatch(chosen: Plan) -> list[Job]:
 def run(line: Wire, jobs: Sequence[Job], say: Callable[[str], None]) -> Iterator[Cell]:
     """As `systems.run`, with a line of progress for each cell."""
     for cell in systems.run(line, jobs):
-        say(_progress(cell))
+        say(progress(cell))
         yield cell
 
 
-def _progress(cell: Cell) -> str:
-    where = f"{cell['rtt_ms']:g} ms {cell['congestion']}, {cell['system']} ({cell['flags']})"
-    match cell["experiment"]:
-        case "throughput":
-            return (
-                f"{where}: {cell['payload']} B, {cell['pairs']} pairs, {cell['lanes']} lanes"
-                f"{'' if cell['affinity'] else ', no affinity'}: {cell['mb_per_s']:.0f} MB/s, "
-                f"{cell['msgs_per_s']:.0f} messages/s, p99 {cell['p99_ms']:.1f} ms, "
-                f"{cell['cpu_us_per_message']:.1f} us of CPU, {cell['memory_mb']:.0f} MB"
-            )
-        case "ping":
-            idle, loaded = cell["idle"]["p99_ms"], cell["loaded"]["p99_ms"]
-            bulk = cell["bulk_mb_per_s"]
-            return f"{where}: ping p99 {idle:.2f} ms, {loaded:.2f} ms next to {bulk:.0f} MB/s"
-        case _:
-            return (
-                f"{cell['connections']} connections, {cell['destinations']} destinations: "
-                f"{cell['ns_per_send']:.0f} ns a send"
-            )
+def progress(cell: Cell) -> str:
+    """A cell in a line."""
+    free = "" if cell.get("affinity", True) else ", no affinity"
+    return str(_DATA["progress"][cell["experiment"]].format(free=free, **cell))

@@ -9,11 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from scale_tests.host.documents import data_of
 from scale_tests.measure import spread
 from scale_tests.measure.checks import Check, at_least, at_most
 from scale_tests.measure.page import Table
 from scale_tests.measure.spread import KB, Cell, Spread, having, medians, payload, read
-from scale_tests.measure.tables import Column, tabulated
+from scale_tests.measure.tables import forms, tabulated
+
+_DATA = data_of(__file__)
 
 OF_RAW = 0.9
 OVER_DISTERL = 1.0
@@ -167,7 +170,7 @@ def tables(cells: Sequence[Cell]) -> dict[str, Table]:
             head=("connections", "destinations", "ns"),
             rows=[[*key, f"{statistics.median(values):.0f}"] for key, values in sends.items()],
         ),
-        "Footprint, MiB": tabulated(_FOOTPRINT, weights),
+        "Footprint, MiB": tabulated(forms(_DATA["footprint"]), weights),
         "Of what a node consists, MiB of PSS": Table(
             head=("part", "MiB"), rows=[[part, f"{mib:.1f}"] for part, mib in parts]
         ),
@@ -175,20 +178,9 @@ def tables(cells: Sequence[Cell]) -> dict[str, Table]:
     return {title: table for title, table in found.items() if table.rows}
 
 
-_FOOTPRINT: tuple[Column[Cell], ...] = (
-    ("process", lambda cell: cell["what"]),
-    ("how many", lambda cell: str(cell["processes"])),
-    ("PSS", lambda cell: f"{cell['pss_mib']:.1f}"),
-    ("private", lambda cell: f"{cell['private_mib']:.1f}"),
-)
-
-
 def text(meta: Mapping[str, Any], _cells: Sequence[Cell]) -> list[str]:
     """Paragraphs for the page of a run."""
-    return [
-        f"{meta['config']['repetitions']} repetitions, {meta['seconds']} s. What was found is a "
-        "median, with the least and the largest value."
-    ]
+    return [_DATA["text"].format(**meta)]
 
 
 def _throughput_table(cells: Sequence[Cell]) -> Table:

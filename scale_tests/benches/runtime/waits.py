@@ -109,7 +109,8 @@ def measure(session: Session) -> int:
     with tempfile.TemporaryDirectory(prefix="waits-") as directory:
         trace = Path(directory, "trace")
         cells = _pings(trace, session.say)
-        waited = list(waits(_events(trace)))
+        script = ["perf", "script", "--input", str(trace), "--ns"]
+        waited = list(waits(lines([*script, "--fields", "comm,tid,time,event,trace"])))
     found = explain(((a, b) for cell in cells for a, b in cell["loaded"]["slow_ns"]), waited)
     if not found:
         session.say("no ping was slow")
@@ -147,11 +148,6 @@ def _pings(trace: Path, say: Callable[[str], None]) -> list[Cell]:
     if recorder.returncode != 0:
         raise CommandError(argv, recorder.returncode, "its output is above")
     return cells
-
-
-def _events(trace: Path) -> Iterator[str]:
-    argv = ["perf", "script", "--input", str(trace), "--ns"]
-    return lines([*argv, "--fields", "comm,tid,time,event,trace"])
 
 
 def _table(cells: Sequence[dict[str, Any]], found: Sequence[Explained]) -> Table:

@@ -1,7 +1,0 @@
-"""Memory that is touched before anything is measured."""
-
-from scale_tests.benches.runtime import memory
-
-
-def test_whole_blocks_are_touched() -> None:
-    assert memory.settle(300 * 1024 * 1024) == 256 * 1024 * 1024
