@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from scale_tests.measure import page
+from scale_tests.measure.spread import Spread, error_bars
 
 # Okabe and Ito's palette, which colour-blind readers can tell apart.
 BLUE, ORANGE, GREEN, VERMILION = "#0072B2", "#E69F00", "#009E73", "#D55E00"
@@ -88,6 +89,14 @@ def curve(axes: Axes, points: Iterable[tuple[float, float]], *form: str, **style
     """A line through points, of which there may be none."""
     found = list(points)
     axes.plot([x for x, _ in found], [y for _, y in found], *form, **style)
+
+
+def spreads(axes: Axes, points: Iterable[tuple[float, Spread]], **style: Any) -> None:
+    """A line through medians, with the extremes around them unless each is of one value."""
+    found = list(points)
+    lengths = error_bars(spread for _, spread in found)
+    around = lengths if any(map(any, lengths)) else None
+    axes.errorbar([x for x, _ in found], [s.median for _, s in found], yerr=around, **style)
 
 
 def legend_below(figure: Figure, *, columns: int = 3) -> None:

@@ -4,7 +4,7 @@ Colours distinguish the ways to synchronise, lines and marks the overlays. Publi
 crosses of the same colour; simulated ones are dashed and hollow, and the legend says so.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,12 +16,11 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator
 
 from scale_tests.benches.experiments.simulated import Simulated
+from scale_tests.benches.experiments.tables import figures
+from scale_tests.host.units import GIB
 from scale_tests.measure.cells import Result
-from scale_tests.measure.drawing import COLOURS, GREY, HOLLOW
-from scale_tests.measure.spread import Spread, error_bars
-
-Of = Callable[[Result], float | None]
-"""A figure of a cell, where it is known."""
+from scale_tests.measure.drawing import COLOURS, GREY, HOLLOW, curve, spreads
+from scale_tests.measure.spread import Spread
 
 OVERLAYS: tuple[dict[str, Any], ...] = (
     {"linestyle": "-", "marker": "o"},
@@ -59,46 +58,32 @@ class Material:
         return OVERLAYS[self.overlays.index(overlay) % len(OVERLAYS)]
 
 
-def by_size(cells: Iterable[Result], of: Of) -> dict[int, Spread]:
-    """A figure of each size's trials; sizes at which it is known of none are left out."""
+def by_size(values: Iterable[tuple[int, float | None]]) -> dict[int, Spread]:
+    """Values by the nodes of their cells; sizes at which none is known are left out."""
     known: dict[int, list[float]] = {}
-    for cell in cells:
-        if (value := of(cell)) is not None:
-            known.setdefault(cell.nodes, []).append(value)
-    return {nodes: Spread.of(values) for nodes, values in sorted(known.items())}
+    for nodes, value in values:
+        if value is not None:
+            known.setdefault(nodes, []).append(value)
+    return {nodes: Spread.of(own) for nodes, own in sorted(known.items())}
 
 
-def rows(axes: Axes, material: Material, of: Of) -> None:
-    """A figure of each row at each size."""
+def rows(axes: Axes, material: Material, name: str) -> None:
+    """A figure, by its name in `tables.figures`, of each row at each size."""
     for (overlay, mode), cells in material.rows.items():
         style = material.style(overlay) | {"color": colour(mode), "markersize": 4.5}
-        line(axes, by_size(cells, of), label=f"{overlay}, {mode}", **style)
+        points = by_size((cell.nodes, figures(cell)[name]) for cell in cells).items()
+        spreads(axes, points, capsize=2, label=f"{overlay}, {mode}", **style)
 
 
-def line(axes: Axes, points: Mapping[int, Spread], **style: Any) -> None:
-    """Medians, with the spread of the trials unless all sizes have one trial alone."""
-    lengths = error_bars(points.values())
-    medians = [at.median for at in points.values()]
-    axes.errorbar(
-        [*points], medians, yerr=lengths if any(map(any, lengths)) else None, capsize=2, **style
-    )
-
-
-def simulated(axes: Axes, cells: Iterable[Simulated], of: Callable[[Simulated], float]) -> None:
-    """A figure of simulated cells, marked as such in the legend."""
+def simulated(axes: Axes, cells: Iterable[Simulated]) -> None:
+    """The payload of simulated cells in GiB, marked as such in the legend."""
     found: dict[tuple[str, str], list[tuple[int, float]]] = {}
     for cell in cells:
         points = found.setdefault((cell.overlay, cell.synchronization), [])
-        points.append((cell.nodes, of(cell)))
+        points.append((cell.nodes, cell.bytes_payload / GIB))
     for (overlay, mode), points in found.items():
-        axes.plot(
-            *zip(*points, strict=True),
-            color=colour(mode),
-            linestyle="--",
-            linewidth=0.9,
-            label=f"{overlay}, {mode}, simulated",
-            **HOLLOW,
-        )
+        style = {"color": colour(mode), "linestyle": "--", "linewidth": 0.9, **HOLLOW}
+        curve(axes, points, label=f"{overlay}, {mode}, simulated", **style)
 
 
 def colour(mode: str) -> str:

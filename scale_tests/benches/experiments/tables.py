@@ -21,11 +21,11 @@ _TEXT = data_of(__file__)
 NOT_YET = "the run has not reached it: the same command continues"
 
 
-def _row(cell: Result) -> dict[str, Any]:
-    """The figures of a cell in the units of its tables; those that are not known are missing."""
+def figures(cell: Result) -> dict[str, Any]:
+    """The figures of a cell in the units of tables and pictures; None where they are not known."""
     rest = cell.at_rest
     return {
-        **vars(cell),
+        **_transmitted(cell),
         "slowdown": cell.slowdown,
         "intervals_to_converge": cell.intervals_to_converge,
         "memory_mib_per_node": cell.memory_bytes_per_node / MIB,
@@ -36,6 +36,19 @@ def _row(cell: Result) -> dict[str, Any]:
         "rest_memory_gib": rest and rest.memory_bytes / GIB,
         "rest_swapped_gib": rest and rest.swapped_bytes / GIB,
         "rest_seconds": rest and rest.seconds,
+    }
+
+
+def _transmitted(cell: Cell) -> dict[str, Any]:
+    tcp = cell.bytes_tcp
+    return {
+        **vars(cell),
+        "payload": cell.bytes_payload / GIB,
+        "frames": cell.bytes_frames / GIB,
+        "tcp": None if tcp is None else tcp / GIB,
+        "payload_mib_per_node": cell.bytes_payload / cell.nodes / MIB,
+        "frames_mib_per_node": cell.bytes_frames / cell.nodes / MIB,
+        "tcp_mib_per_node": None if tcp is None else tcp / cell.nodes / MIB,
     }
 
 
@@ -54,18 +67,14 @@ def transmission(
     cells: list[Cell] = [*_sorted(experiment, results), *rows]
 
     def row(cell: Cell) -> dict[str, Any]:
-        payload = cell.bytes_payload / GIB
+        sent = _transmitted(cell)
         theirs = published.transmission(cell.overlay, cell.synchronization).get(cell.nodes)
         return {
-            **vars(cell),
+            **sent,
             "trial": cell.label if isinstance(cell, Simulated) else cell.trial,
-            "payload": payload,
             "published": theirs if comparable else None,
-            "gain": theirs / payload if comparable and theirs and payload else None,
+            "gain": theirs / sent["payload"] if comparable and theirs and sent["payload"] else None,
             "least": synchronization.least(cell.nodes) if comparable else None,
-            "frames": cell.bytes_frames / GIB,
-            "tcp": None if cell.bytes_tcp is None else cell.bytes_tcp / GIB,
-            "payload_mib_per_node": cell.bytes_payload / cell.nodes / MIB,
             "converged": "yes" if cell.converged else "NO",
         }
 
@@ -75,7 +84,7 @@ def transmission(
 
 def others(experiment: Experiment, results: Sequence[Result]) -> list[Table]:
     """Times and resources of the cells; the machine at rest, where it was watched."""
-    shown = [_row(cell) for cell in _sorted(experiment, results)]
+    shown = [figures(cell) for cell in _sorted(experiment, results)]
     watched = [row for row in shown if row["at_rest"]]
     return [
         _table(name, rows, speed(results))

@@ -16,6 +16,7 @@ from scale_tests.measure.drawing import (
     Picture,
     legend_below,
     panels,
+    spreads,
 )
 from scale_tests.measure.spread import KB, MB, Cell, Spread, error_bars, having, payload
 
@@ -41,15 +42,8 @@ def _microbenchmarks(figure: Figure, cells: Sequence[Cell]) -> bool:
                 and point.lanes == lanes
                 and (spread := report.compared(cells, point, system, "disterl"))
             ]
-            axes.errorbar(
-                [pairs for pairs, _ in ratios],
-                [spread.median for _, spread in ratios],
-                yerr=error_bars(spread for _, spread in ratios),
-                fmt="o" + style,
-                capsize=3,
-                color=_COLOURS[system],
-                label=_label(system, lanes),
-            )
+            label, colour = _label(system, lanes), _COLOURS[system]
+            spreads(axes, ratios, fmt="o" + style, capsize=3, color=colour, label=label)
         axes.plot(128, PUBLISHED[place], "*", color=ORANGE, markersize=13, label="published")
         axes.axhline(1, color=VERMILION, linewidth=1, label="Distributed Erlang")
         axes.set_xscale("log", base=2)
@@ -127,16 +121,16 @@ def _dispatch(figure: Figure, cells: Sequence[Cell]) -> bool:
     axes = figure.subplots()
     counts = sorted({run["connections"] for run in runs})
     for label, colour, few in (("to 16 of them", BLUE, 16), ("to all of them", ORANGE, None)):
-        spreads = [
+        costs = [
             Spread.of(
                 run["ns_per_send"]
                 for run in having(runs, connections=count, destinations=few or count)
             )
             for count in counts
         ]
-        axes.plot(counts, [s.median for s in spreads], "o-", color=colour, label=label)
+        axes.plot(counts, [s.median for s in costs], "o-", color=colour, label=label)
         axes.fill_between(
-            counts, [s.low for s in spreads], [s.high for s in spreads], color=colour, alpha=0.15
+            counts, [s.low for s in costs], [s.high for s in costs], color=colour, alpha=0.15
         )
     axes.set_xscale("log", base=2)
     axes.set(xlabel="connections of the node", ylabel="ns a send, for the caller", ylim=(0, None))
