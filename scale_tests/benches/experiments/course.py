@@ -91,7 +91,12 @@ def figures(place: Place, point: Point, course: Course, before: dict[str, Usage]
     status = course.status or read_cluster(place.cluster, place.namespace, CLUSTER)
     running = _running_seconds(nodes) if status.finished else None
     counting = point.counting_seconds()
-    equal = _are_equal(nodes, point.nodes)
+    equal = len(nodes) == point.nodes and len({(node.digest, node.value) for node in nodes}) == 1
+    keeps_counts = any(node.counted is not None for node in nodes)
+    tcp = [member.bytes_tcp for member in members if member.bytes_tcp is not None]
+    by_channel: Counter[str] = Counter()
+    for node in nodes:
+        by_channel.update({name: channel.sent_bytes for name, channel in node.channels})
     return {
         "nodes": point.nodes,
         "overlay": point.overlay.name,
@@ -101,7 +106,7 @@ def figures(place: Place, point: Point, course: Course, before: dict[str, Usage]
         "trial": point.trial,
         "seed": point.seed,
         "converged": status.finished and equal,
-        "exact": _are_exact(nodes),
+        "exact": all(n.counted == n.increments for n in nodes) if keeps_counts else None,
         "value": nodes[0].value if equal else status.workload.value,
         "increments_sum": status.workload.increments_sum,
         "lost": status.workload.lost_increments,
@@ -109,8 +114,8 @@ def figures(place: Place, point: Point, course: Course, before: dict[str, Usage]
         "overcounting_percent": status.workload.overcounting_percent,
         "bytes_payload": sum(member.bytes_payload for member in members),
         "bytes_frames": sum(member.bytes_frames for member in members),
-        "bytes_tcp": _sum([member.bytes_tcp for member in members]),
-        "bytes_frames_by_channel": _by_channel(nodes),
+        "bytes_tcp": sum(tcp) if len(tcp) == len(members) else None,
+        "bytes_frames_by_channel": dict(by_channel),
         "seconds_to_ready": max(course.ready.values()) if course.is_ready else None,
         "seconds_to_joined": milestones(status.timings)["apply_to_joined"],
         "seconds_running": running,
@@ -136,26 +141,3 @@ def _running_seconds(nodes: Sequence[NodeStatus]) -> float | None:
     starts = [node.started_at for node in nodes if node.started_at is not None]
     ends = [node.finished_at for node in nodes if node.finished_at is not None]
     return round(max(ends) - min(starts), 3) if starts and ends else None
-
-
-def _are_equal(nodes: Sequence[NodeStatus], wanted: int) -> bool:
-    return len(nodes) == wanted and len({(node.digest, node.value) for node in nodes}) == 1
-
-
-def _are_exact(nodes: Sequence[NodeStatus]) -> bool | None:
-    if all(node.counted is None for node in nodes):
-        return None
-    return all(node.counted == node.increments for node in nodes)
-
-
-def _by_channel(nodes: Sequence[NodeStatus]) -> dict[str, int]:
-    found: Counter[str] = Counter()
-    for node in nodes:
-        found.update({name: channel.sent_bytes for name, channel in node.channels})
-    return dict(found)
-
-
-def _sum(values: Sequence[int | None]) -> int | None:
-    """The sum, unless a part is not known."""
-    known = [value for value in values if value is not None]
-    return sum(known) if len(known) == len(values) else None

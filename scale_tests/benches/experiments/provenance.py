@@ -5,6 +5,8 @@ of them need be the same for all cells.
 """
 
 from collections.abc import Callable, Sequence
+from itertools import groupby
+from typing import TypeVar
 
 from scale_tests.benches.experiments.experiment import Experiment
 from scale_tests.cluster.kube import Json
@@ -13,10 +15,12 @@ from scale_tests.measure.page import hardware
 
 ELSEWHERE = "a cluster elsewhere"
 
+T = TypeVar("T")
+
 
 def compressions(results: Sequence[Result]) -> dict[int, float]:
     """The time compression by the number of nodes, small clusters first."""
-    return {cell.nodes: cell.speedup for cell in _by_nodes(results)}
+    return {cell.nodes: cell.speedup for cell in sorted(results, key=lambda cell: cell.nodes)}
 
 
 def speed(results: Sequence[Result]) -> str:
@@ -44,15 +48,8 @@ def versions(results: Sequence[Result]) -> dict[str, str]:
 
 def machines(results: Sequence[Result]) -> list[Json]:
     """The machines of the runs, with the sizes of their cells; None for one elsewhere."""
-    found: list[Json] = []
-    for cell in _by_nodes(results):
-        machine = dict(cell.machine) or None
-        same = next((entry for entry in found if entry["machine"] == machine), None)
-        if same is None:
-            found.append({"machine": machine, "nodes": [cell.nodes]})
-        elif cell.nodes not in same["nodes"]:
-            same["nodes"].append(cell.nodes)
-    return found
+    found = _sizes(results, lambda cell: tuple(cell.machine.items()))
+    return [{"machine": dict(own) or None, "nodes": nodes} for own, nodes in found.items()]
 
 
 def machines_text(results: Sequence[Result]) -> str:
@@ -83,17 +80,9 @@ def _is_real_time(results: Sequence[Result]) -> bool:
 
 def _factors(results: Sequence[Result]) -> str:
     """Small clusters first, such as "30, from 256 nodes on 10"."""
-    parts: list[str] = []
-    last = None
-    for nodes, factor in compressions(results).items():
-        if factor != last:
-            parts.append(f"from {nodes:,} nodes on {factor:g}" if parts else f"{factor:g}")
-        last = factor
-    return ", ".join(parts)
-
-
-def _by_nodes(results: Sequence[Result]) -> list[Result]:
-    return sorted(results, key=lambda cell: cell.nodes)
+    changes = groupby(compressions(results).items(), key=lambda of: of[1])
+    (_, first), *later = (next(sizes) for _, sizes in changes)
+    return ", ".join([f"{first:g}", *(f"from {n:,} nodes on {factor:g}" for n, factor in later)])
 
 
 def _version_of(name: str) -> Callable[[Result], str]:
@@ -102,9 +91,19 @@ def _version_of(name: str) -> Callable[[Result], str]:
 
 def _by_size(results: Sequence[Result], of: Callable[[Result], str]) -> str:
     """The text of all cells; where they differ, each with the sizes of its cells."""
-    sizes: dict[str, dict[str, None]] = {}
-    for cell in _by_nodes(results):
-        sizes.setdefault(of(cell), {})[f"{cell.nodes:,}"] = None
-    if len(sizes) == 1:
-        return next(iter(sizes))
-    return "; ".join(f"{value} ({', '.join(nodes)} nodes)" for value, nodes in sizes.items())
+    found = _sizes(results, of)
+    if len(found) == 1:
+        return next(iter(found))
+    return "; ".join(
+        f"{value} ({', '.join(f'{n:,}' for n in nodes)} nodes)" for value, nodes in found.items()
+    )
+
+
+def _sizes(results: Sequence[Result], of: Callable[[Result], T]) -> dict[T, list[int]]:
+    """The values that cells have in common, with the sizes of those; small clusters first."""
+    found: dict[T, list[int]] = {}
+    for cell in sorted(results, key=lambda cell: cell.nodes):
+        sizes = found.setdefault(of(cell), [])
+        if cell.nodes not in sizes:
+            sizes.append(cell.nodes)
+    return found

@@ -21,17 +21,20 @@ from scale_tests.cluster.kube import Json
 from scale_tests.host.commands import relative
 from scale_tests.host.documents import data_of
 from scale_tests.measure import drawing
-from scale_tests.measure.bench import Session
+from scale_tests.measure.bench import NoReport, Session
 from scale_tests.measure.cells import SLOW, Result
 from scale_tests.measure.checks import Check
-from scale_tests.measure.page import Page, Picture, Section, Table, bars_table, listed
+from scale_tests.measure.page import Page, Picture, Section, bars_table, listed
 
 _TEXT: Mapping[str, str] = data_of(__file__)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Report:
-    """A run, of which there is at least one cell; the report of its benchmark."""
+class Report(NoReport):
+    """A run, of which there is at least one cell; the report of its benchmark.
+
+    It has no tables for the terminal, which has seen each cell.
+    """
 
     experiment: Experiment
     results: Sequence[Result]
@@ -61,10 +64,6 @@ class Report:
     def checks(self, _cells: Sequence[Any]) -> list[Check]:
         """The targets."""
         return checks.checks(self.experiment, self.results, self.simulated)
-
-    def tables(self, _cells: Sequence[Any]) -> dict[str, Table]:
-        """None for the terminal, which has seen each cell."""
-        return {}
 
     def draw(self, _cells: Sequence[Any], directory: Path) -> list[Picture]:
         """Every picture; none where no cell is complete."""

@@ -4,7 +4,7 @@ Both are measured by the application `bench` of this checkout, in virtual machin
 anew for every pair; the order within a pair alternates.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from scale_tests import otp
@@ -49,8 +49,11 @@ def measure(base: str, count: int, say: Callable[[str], None]) -> list[Cell]:
     both, commits = _systems(base)
     cells = []
     for pair in range(1, count + 1):
-        found = _run(both if pair % 2 else both[::-1], commits)
-        own = [cell | {"pair": pair} for cell in found]
+        found = systems.run(LOOPBACK, jobs(both if pair % 2 else both[::-1]))
+        own = [
+            cell | {"commit": commits[cell["system"]], "metric": metric(cell), "pair": pair}
+            for cell in found
+        ]
         say(f"pair {pair}: {_figures(own)}")
         cells += own
     return cells
@@ -96,11 +99,6 @@ def _systems(base: str) -> tuple[tuple[System, System], dict[str, str]]:
 
 def _paths(build: Path) -> tuple[str, ...]:
     return tuple(sorted(str(path) for path in build.glob("default/lib/*/ebin")))
-
-
-def _run(both: Sequence[System], commits: Mapping[str, str]) -> Iterator[Cell]:
-    for cell in systems.run(LOOPBACK, jobs(both)):
-        yield cell | {"commit": commits[cell["system"]], "metric": metric(cell)}
 
 
 def _figures(cells: Sequence[Cell]) -> str:

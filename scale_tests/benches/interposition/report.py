@@ -7,8 +7,7 @@ from typing import Any
 from scale_tests.host.documents import data_of
 from scale_tests.measure.checks import Check, at_least, at_most
 from scale_tests.measure.page import Table
-
-Cell = Mapping[str, Any]
+from scale_tests.measure.spread import Cell, having
 
 DISPATCH, RULE, THROUGHPUT = "dispatch", "dispatch with one rule", "throughput"
 CPU = "processor time of both virtual machines for a message"
@@ -24,11 +23,7 @@ def value(cells: Sequence[Cell], metric: str, system: str, pair: int) -> float |
     batches from run to run, so a rate varies both ways, and the best is by luck: the median counts.
     """
     measured = THROUGHPUT if metric == CPU else metric
-    own = [
-        cell
-        for cell in cells
-        if (cell["metric"], cell["system"], cell["pair"]) == (measured, system, pair)
-    ]
+    own = having(cells, metric=measured, system=system, pair=pair)
     field = {THROUGHPUT: "msgs_per_s", CPU: "cpu_us_per_message"}.get(metric, "ns_at_least")
     figure = median if measured == THROUGHPUT else min
     return figure(float(cell[field]) for cell in own) if own else None
