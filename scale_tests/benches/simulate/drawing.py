@@ -11,23 +11,26 @@ from scale_tests.measure.drawing import GREY, HOLLOW, PALETTE, curve
 from scale_tests.measure.figure import Cell
 
 _DATA = data_of(__file__)
-OVERLAYS = {
-    **{name: (title, PALETTE[colour]) for name, (title, colour) in _DATA["overlays"].items()},
+LINES = {
+    **{name: (title, PALETTE[colour]) for name, (title, colour) in _DATA["lines"].items()},
     **{name: (faults.NAMES[name], PALETTE[colour]) for name, colour in _DATA["faults"].items()},
 }
-"""Names and colours of overlays, and of the faults that stand in their place."""
+"""Names and colours of overlays, of the faults that stand in their place, and of experiments."""
+
+MODES = {mode: PALETTE[colour] for mode, colour in _DATA["modes"].items()}
+"""Colours of the ways to synchronise."""
 
 Figures = Sequence[Cell]
 
 
-def line(axes: Axes, figures: Figures, overlay: str) -> None:
-    """The cells of an overlay that have a number as their parameter, against that."""
+def line(axes: Axes, figures: Figures, of: str) -> None:
+    """The cells of an overlay or experiment that have a number as parameter, against that."""
     numbered = [c for c in figures if not isinstance(c.parameter, str)]
-    own = [c for c in numbered if c.overlay == overlay]
+    own = [c for c in numbered if of in (c.overlay, c.experiment)]
     shown = sorted((float(c.parameter), c.value, c.paper_value) for c in own)
     if not shown:
         return
-    name, colour = OVERLAYS[overlay]
+    name, colour = LINES[of]
     several = len({c.nodes for c in numbered}) > 1
     label = name + "".join(f", {size:,} nodes" for size in {c.nodes for c in own} if several)
     curve(axes, [(x, y) for x, y, _ in shown], color=colour, marker=".", label=label)
@@ -42,7 +45,7 @@ def published(axes: Axes, points: Sequence[tuple[float, float]], colour: str) ->
 def columns(axes: Axes, figures: Figures, labels: Sequence[str] | None = None) -> None:
     """Ours filled, and the paper's hollow next to it."""
     places = range(len(figures))
-    colours = [OVERLAYS[c.overlay][1] for c in figures]
+    colours = [LINES[c.overlay][1] for c in figures]
     hollow: Any = {"facecolor": "none", "edgecolor": colours, "linewidth": 1.5}
     axes.bar([p - 0.2 for p in places], [c.value for c in figures], 0.38, color=colours)
     axes.bar([p + 0.2 for p in places], [c.paper_value or 0 for c in figures], 0.38, **hollow)

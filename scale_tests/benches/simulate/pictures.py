@@ -11,26 +11,26 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from scale_tests.benches.simulate import curves, faults
-from scale_tests.benches.simulate.drawing import OVERLAYS, Figures, columns, legend, line, published
+from scale_tests.benches.simulate.drawing import (
+    LINES,
+    MODES,
+    Figures,
+    columns,
+    legend,
+    line,
+    published,
+)
 from scale_tests.host.documents import data_of
 from scale_tests.measure import drawing, page, synchronization
 from scale_tests.measure.drawing import (
     BLUE,
-    GREEN,
     GREY,
-    ORANGE,
     PALETTE,
-    PURPLE,
-    SKY,
-    VERMILION,
     Picture,
     curve,
     legend_below,
     panels,
 )
-
-MODES = {"state": VERMILION, "delta": BLUE, "tree": GREEN, "aggregate": ORANGE}
-"""Colours of the ways to synchronise."""
 
 KILLS = ("kill_10", "kill_30", "kill_50")
 
@@ -49,7 +49,8 @@ class Plot:
     every_size: bool = False
     whole: bool = False
     axes: Mapping[str, Any] = field(default_factory=dict)
-    marks: Sequence[tuple[str, Sequence[float], Mapping[str, Any], str, str]] = ()
+    lines: Sequence[str] = ()
+    marks: Sequence[tuple[str, Sequence[float], Mapping[str, Any], str, str]] | None = None
 
     def cells(self, figures: Figures) -> Figures:
         """Its cells; of each overlay those of the largest cluster, or of every size."""
@@ -70,40 +71,27 @@ class Plot:
         """The picture of its cells."""
         sizes = [f"{size:,}" for size in sorted({c.nodes for c in shown})]
         nodes = f"{sizes[0]} to {sizes[-1]}" if len(sizes) > 2 else " and ".join(sizes)
-        draw = _OWN.get(self.name, self.lines)
+        draw = _OWN.get(self.name, self.draw)
         return Picture(
             name=self.name,
             title=f"Simulated: {self.title} ({nodes} nodes)",
             plot=lambda figure, _figures: draw(figure, shown),
         )
 
-    def lines(self, figure: Figure, figures: Figures) -> None:
-        """Draws the lines of its overlays, and the marks of a paper's figures."""
+    def draw(self, figure: Figure, figures: Figures) -> None:
+        """Draws its lines, and the marks of a paper's figures."""
         axes = figure.add_subplot()
-        for overlay in self.overlays:
-            line(axes, figures, overlay)
-        for draw, at, style, colour, label in self.marks:
+        for of in self.lines or self.overlays:
+            line(axes, figures, of)
+        for draw, at, style, colour, label in self.marks or ():
             getattr(axes, draw)(*at, color=PALETTE[colour], label=label, **style)
         axes.set(**self.axes)
         if self.whole:
             axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        if self.marks:
-            axes.legend()
-        else:
+        if self.marks is None:
             legend(axes)
-
-
-def _recovery(figure: Figure, figures: Figures) -> None:
-    axes = figure.add_subplot()
-    for label, colour in (("80", SKY), ("90", BLUE), ("95", PURPLE)):
-        own = [c for c in figures if c.experiment == f"recovery_{label}"]
-        if own:
-            points = [(float(c.parameter), c.value) for c in own]
-            curve(axes, points, color=colour, label=f"{label} % failed")
-    axes.set_xlabel("broadcast after the failures, one every 100 ms")
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.set(ylabel="reached, % of the living", ylim=(0, 104))
-    axes.legend()
+        else:
+            axes.legend()
 
 
 def _shape(figure: Figure, figures: Figures) -> None:
@@ -114,7 +102,7 @@ def _shape(figure: Figure, figures: Figures) -> None:
     }
     for axes, (parameter, label) in zip(panels(figure, 3), wanted.items(), strict=True):
         shown = [c for c in figures if c.parameter == parameter]
-        columns(axes, shown, [OVERLAYS[c.overlay][0].replace(", ", ",\n") for c in shown])
+        columns(axes, shown, [LINES[c.overlay][0].replace(", ", ",\n") for c in shown])
         axes.set_ylabel(label)
         axes.tick_params(axis="x", labelrotation=45, labelsize=8)
 
@@ -135,7 +123,7 @@ def _healing(figure: Figure, figures: Figures) -> None:
         shown = [c for c in figures if c.overlay == overlay]
         columns(axes, shown)
         sizes = [f", {size:,} nodes" for size in {c.nodes for c in shown}]
-        axes.set_title(OVERLAYS[overlay][0] + "".join(sizes), loc="left", fontsize=10)
+        axes.set_title(LINES[overlay][0] + "".join(sizes), loc="left", fontsize=10)
         axes.set(xlabel="nodes failed at once, %", ylabel="cycles to heal")
         axes.yaxis.set_major_locator(MaxNLocator(integer=True))
 
@@ -159,23 +147,17 @@ def _synchronization(figure: Figure, figures: Figures) -> None:
     rows = synchronization.rows(figures)
     for mode in dict.fromkeys(row.mode for row in rows):
         own = [row for row in rows if row.mode == mode]
-        points = [(row.nodes, row.payload) for row in own]
-        colour = MODES[mode]
-        axes.plot(*zip(*points, strict=True), color=colour, marker=".", label=mode.capitalize())
+        points = ((row.nodes, row.payload) for row in own)
+        curve(axes, points, color=MODES[mode], marker=".", label=mode.capitalize())
         theirs = [(row.nodes, row.published) for row in own if row.published is not None]
-        published(axes, theirs, colour)
+        published(axes, theirs, MODES[mode])
     sizes = sorted({row.nodes for row in rows})
-    axes.plot(
-        sizes,
-        [synchronization.least(size) for size in sizes],
-        color=GREY,
-        linestyle=":",
-        label="the final counts once to every node",
-    )
+    least = ((size, synchronization.least(size)) for size in sizes)
+    label = "the final counts once to every node"
+    curve(axes, least, color=GREY, linestyle=":", label=label)
     axes.set_xscale("log", base=2)
-    axes.set_yscale("log")
     axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
-    axes.set(xlabel="nodes", ylabel="payload transmitted in 30 minutes, GiB")
+    axes.set(xlabel="nodes", ylabel="payload transmitted in 30 minutes, GiB", yscale="log")
     legend(axes)
 
 
@@ -216,7 +198,6 @@ def _growth(figure: Figure, figures: Figures) -> None:
 
 
 _OWN: dict[str, Callable[[Figure, Figures], None]] = {
-    "recovery": _recovery,
     "shape": _shape,
     "link_cost": _link_cost,
     "healing": _healing,
