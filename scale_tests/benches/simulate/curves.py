@@ -1,7 +1,7 @@
-"""Growth of the overlay with its cluster, from sizes that were launched to a hundred times that.
+"""Experiments that no paper reports, by the size of the cluster.
 
-And the overlays compared with each other. Cells are sets for a size, or for an overlay and a size;
-no paper reports the same.
+The growth of the overlay, from sizes that were launched to a hundred times that; the overlays
+compared with each other; and a ring of thousands of nodes: growth, kills, and the way back.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,14 +12,14 @@ from scale_tests.measure.figure import Cell, grouped
 from scale_tests.measure.page import Table
 from scale_tests.measure.tables import forms, tabulated, transposed
 
-EXPERIMENT, COMPARED = "scale_curves", "overlays"
+EXPERIMENT, COMPARED, RING = "scale_curves", "overlays", "ring_scale"
 
 LEAST_REACH = 99.9
 """Percent of the nodes that have to get a broadcast at any size."""
 
 _DATA = data_of(__file__)
-NOTES, COMPARED_NOTE = _DATA["notes"], _DATA["compared_note"]
-NAMES, FIGURES = _DATA["names"], _DATA["figures"]
+NOTES, COMPARED_NOTE, RING_NOTE = _DATA["notes"], _DATA["compared_note"], _DATA["ring_note"]
+NAMES = _DATA["names"]
 
 Row = Mapping[str, float]
 """The figures of a cluster of one size, by the simulator's names, and its `nodes`."""
@@ -54,7 +54,7 @@ def checks(measured: Sequence[Row]) -> list[Check]:
 
 def table(measured: Sequence[Row]) -> Table:
     """A column for each size, a line for each figure."""
-    return transposed(forms(FIGURES), {f"{row['nodes']:,} nodes": row for row in measured})
+    return transposed(forms(_DATA["figures"]), {f"{row['nodes']:,} nodes": row for row in measured})
 
 
 def comparison(figures: Iterable[Cell]) -> Table:
@@ -67,3 +67,24 @@ def comparison(figures: Iterable[Cell]) -> Table:
         {"overlay": NAMES[overlay], "nodes": nodes, **values} for (overlay, nodes), values in found
     ]
     return tabulated(forms(_DATA["compared"], missing="never"), rows)
+
+
+def ring_checks(figures: Iterable[Cell]) -> list[Check]:
+    """No write lost, and no index moved that need not, at each size of the ring."""
+    found = []
+    for (_, nodes), values in sorted(grouped(figures, RING).items()):
+        excess = values["grow_moved"] + values["shrink_moved"] - 2 * values["minimum"]
+        for name, value in (
+            ("violations and partitions unavailable", values["violations"] + values["unsettled"]),
+            ("indexes moved in excess, or not restored", excess + values["misplaced"]),
+        ):
+            title = f"ring of {nodes:,} nodes: {name} (simulated)"
+            found.append(equal(title, value, 0))
+    return found
+
+
+def ring(figures: Iterable[Cell]) -> Table:
+    """A column for each size of the ring, a line for each figure."""
+    measured = sorted(grouped(figures, RING).items())
+    rows = {f"{nodes:,} nodes": row for (_, nodes), row in measured}
+    return transposed(forms(_DATA["ring"]), rows)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from scale_tests.benches.simulate import curves, faults, report, ring
+from scale_tests.benches.simulate import curves, faults, report
 from scale_tests.benches.simulate.plan import FULL, plan
 from scale_tests.measure import synchronization
 from scale_tests.measure.figure import Cell
@@ -42,7 +42,7 @@ def page(meta: Mapping[str, Any], cells: Sequence[Any], drawn: Sequence[Picture]
         _section("The overlays compared", [curves.COMPARED_NOTE], curves.comparison(figures)),
         faults.section(figures, pictures),
         _section("The ad counter", counter, synchronization.table(rows), counted),
-        _section("The ring", [ring.NOTE], ring.table(figures)),
+        _section("The ring", [curves.RING_NOTE], curves.ring(figures)),
         Section(title="The papers' experiments", parts=others),
         Section(title="What it took", parts=[report.took(meta["seconds"])]),
         Section(title="Again", text=[_again(meta)]),

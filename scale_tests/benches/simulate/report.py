@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
-from scale_tests.benches.simulate import curves, faults, published, ring
+from scale_tests.benches.simulate import curves, faults, published
 from scale_tests.benches.simulate.runner import Outcome
 from scale_tests.host.documents import data_of
 from scale_tests.measure import synchronization
@@ -73,7 +73,7 @@ class Report:
                 synchronization.rows(figures)
             ),
             "the overlay against its size": curves.table(curves.rows(figures)),
-            "a large ring": ring.table(figures),
+            "a large ring": curves.ring(figures),
             "the overlays compared": curves.comparison(figures),
             "what it took": took(self.meta()["seconds"]),
         }
@@ -102,7 +102,7 @@ def checks(figures: Sequence[Cell], times: Sequence[Mapping[str, Any]]) -> list[
         *curves.checks(curves.rows(figures)),
         *synchronization.checks(synchronization.rows(figures)),
         *faults.checks(figures),
-        *ring.checks(figures),
+        *curves.ring_checks(figures),
     ]
 
 
@@ -113,7 +113,7 @@ def took(times: Sequence[Mapping[str, Any]]) -> Table:
 
 def _compared(figures: Sequence[Cell]) -> Table:
     """Our values with the papers', and why they differ. Points of pictures are left out."""
-    has_own = (synchronization.EXPERIMENT, curves.EXPERIMENT, curves.COMPARED, ring.EXPERIMENT)
+    has_own = (synchronization.EXPERIMENT, curves.EXPERIMENT, curves.COMPARED, curves.RING)
     why = (f"* {c.experiment}, {c.overlay}: {c.explanation}" for c in figures if c.explanation)
     return tabulated(
         (

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from scale_tests.benches.simulate import curves, faults, pictures, published, report, ring
+from scale_tests.benches.simulate import curves, faults, pictures, published, report
 from scale_tests.benches.simulate.plan import Job, plan
 from scale_tests.benches.simulate.runner import Outcome, outcome
 from scale_tests.benches.simulate.tests.conftest import Conclude
+from scale_tests.host.documents import data_of
 from scale_tests.host.units import GIB
 from scale_tests.measure import synchronization
 from scale_tests.measure.figure import Cell
@@ -192,18 +193,22 @@ def test_sizes_are_rows_the_small_ones_first() -> None:
 
 
 def test_a_large_ring_loses_nothing_and_moves_no_more_than_it_must() -> None:
-    names = {name for form in ring.FIGURES.values() for name in re.findall(r"{(\w+)", form)}
+    forms = data_of(curves.__file__)["ring"].values()
+    names = {name for form in forms for name in re.findall(r"{(\w+)", form)}
     values = dict.fromkeys([*names, "misplaced", "unsettled"], 0) | {
         "minimum": 4,
         "grow_moved": 4,
         "shrink_moved": 5,
         "violations": 2,
     }
-    lines = [line(ring.EXPERIMENT, "key_value_store", name, values[name]) for name in values]
+    lines = [line(curves.RING, "key_value_store", name, values[name]) for name in values]
     figures = figures_of(hyparview(*lines))
-    assert [(check.value, check.ok) for check in ring.checks(figures)] == [(2, False), (1, False)]
-    assert ["growth: indexes moved, and the least possible", "4, 4"] in ring.table(figures).rows
-    assert ring.table([]).rows == []
+    assert [(check.value, check.ok) for check in curves.ring_checks(figures)] == [
+        (2, False),
+        (1, False),
+    ]
+    assert ["growth: indexes moved, and the least possible", "4, 4"] in curves.ring(figures).rows
+    assert curves.ring([]).rows == []
 
 
 def test_every_size_must_be_one_component_that_broadcasts_reach() -> None:
