@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from itertools import product
 
 from scale_tests.benches.reply.figures import Point, Way
+from scale_tests.host.documents import data_of
 from scale_tests.measure.emulator import term
 from scale_tests.measure.spread import Cell
 
@@ -16,34 +17,26 @@ STATELESS = ("spawn_minimal", "pool", "read", "ets")
 class Plan:
     """One run. The cells of a repetition that are compared are measured one after the other."""
 
-    states: tuple[int, ...]
+    states: Sequence[int]
     """Words of state next to the ring."""
-    callers: tuple[int, ...]
+    callers: Sequence[int]
     """Of answers that use a processor."""
-    waiting: tuple[int, ...]
+    waiting: Sequence[int]
     """Callers of answers that wait."""
-    costs_us: tuple[int, ...]
+    costs_us: Sequence[int]
     """Processor time of an answer beyond the look-up."""
     wait_us: int
     """Of an answer that waits."""
     milliseconds: int
     """The length of a cell, at least one request of each caller."""
     repetitions: int
-    progress: int = 100
+    progress: int
     """Cells from one line of progress to the next."""
 
 
 def plan(*, quick: bool) -> Plan:
     """The plan of a run."""
-    return Plan(
-        states=(0, 1000, 10_000, 100_000),
-        callers=(1, 16) if quick else (1, 16, 256),
-        waiting=(1, 16, 256),
-        costs_us=(0, 10, 100, 1000) if quick else (0, 1, 3, 10, 30, 100, 300, 1000),
-        wait_us=1000,
-        milliseconds=80 if quick else 200,
-        repetitions=3 if quick else 5,
-    )
+    return Plan(**data_of(__file__)["quick" if quick else "full"])
 
 
 def cells(chosen: Plan) -> list[Cell]:

@@ -154,29 +154,23 @@ def _replays(cells: Sequence[Cell]) -> list[Check]:
 
 
 def _speeds(cells: Sequence[Cell]) -> list[Check]:
+    floors = [("3PC raw: executions/s", ("three_phase_commit", "raw", "distinct"), RAW_PER_S)]
+    floors += [(f"{name}: executions/s", (name, *ALL_MESSAGES), HOSTED_PER_S) for name in HOSTED]
     found = []
-    if raw := _explored(cells, "three_phase_commit", "raw", "distinct"):
-        found.append(_rate("3PC raw: executions/s", raw, RAW_PER_S))
-    for name in HOSTED:
-        if hosted := _explored(cells, name, *ALL_MESSAGES):
-            found.append(_rate(f"{name}: executions/s", hosted, HOSTED_PER_S))
+    for name, which, least in floors:
+        if cell := _explored(cells, *which):
+            rate = cell["executions_per_s"]
+            found.append(at_least(name, rate, least, shown=f"{rate:,.0f}"))
     if tree := _explored(cells, "cooperative_termination", *ALL_MESSAGES):
-        seconds = tree["seconds"]
-        name = "CTP, all messages: seconds"
+        seconds, name = tree["seconds"], "CTP, all messages: seconds"
         found.append(at_most(name, seconds, TREE_SECONDS, shown=f"{seconds:.2f}"))
     if explored := having(cells, part="explore"):
         most = max(cell["memory_mb"] for cell in explored) * 1e6 / 2**20
         found.append(at_most("memory, MiB, most", most, MEMORY_MIB, shown=f"{most:.0f}"))
     for cell in having(cells, part="all"):
-        seconds = cell["seconds"]
-        name = "seconds for all, with both releases compiled"
+        seconds, name = cell["seconds"], "seconds for all, with both releases compiled"
         found.append(at_most(name, seconds, SECONDS, shown=f"{seconds:.0f}"))
     return found
-
-
-def _rate(name: str, cell: Cell, limit: float) -> Check:
-    rate = cell["executions_per_s"]
-    return at_least(name, rate, limit, shown=f"{rate:,.0f}")
 
 
 def _explored(
