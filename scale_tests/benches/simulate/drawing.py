@@ -24,14 +24,13 @@ Figures = Sequence[Cell]
 
 
 def line(axes: Axes, figures: Figures, of: str) -> None:
-    """The cells of an overlay or experiment that have a number as parameter, against that."""
-    numbered = [c for c in figures if not isinstance(c.parameter, str)]
-    own = [c for c in numbered if of in (c.overlay, c.experiment)]
+    """The cells of an overlay or experiment against their parameters, which are numbers."""
+    own = [c for c in figures if of in (c.overlay, c.experiment)]
     shown = sorted((float(c.parameter), c.value, c.paper_value) for c in own)
     if not shown:
         return
     name, colour = LINES[of]
-    several = len({c.nodes for c in numbered}) > 1
+    several = len({c.nodes for c in figures}) > 1
     label = name + "".join(f", {size:,} nodes" for size in {c.nodes for c in own} if several)
     curve(axes, [(x, y) for x, y, _ in shown], color=colour, marker=".", label=label)
     published(axes, [(x, p) for x, _, p in shown if p is not None], colour)

@@ -15,20 +15,14 @@ from scale_tests.measure.tables import forms, tabulated
 OVERLAY = "churn"
 """The experiment of the overlay's figures."""
 
-REACH = "churn_reach"
-"""Of the share of the survivors that is connected, against seconds."""
-
 COUNTERS = {"churn_counter_delta": "Delta", "churn_counter_tree": "Tree"}
 """Of what was counted, with the synchronization."""
-
-BEHIND = "churn_behind"
-"""Of how far replicas are behind, against seconds; the mode follows."""
 
 _DATA = data_of(__file__)
 NAMES = _DATA["names"]
 
-PICTURES = (REACH, BEHIND)
-"""The pictures of faults."""
+PICTURES = ("churn_reach", "churn_behind")
+"""The pictures of faults: survivors that are connected, and how far replicas are behind."""
 
 
 def faults(figures: Iterable[Cell], experiment: str) -> list[dict[str, Any]]:

@@ -2,15 +2,17 @@
 
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from scale_tests.benches.simulate import curves, faults
+from scale_tests.benches.simulate import curves
 from scale_tests.benches.simulate.drawing import (
     LINES,
     MODES,
@@ -32,10 +34,31 @@ from scale_tests.measure.drawing import (
     panels,
 )
 
-KILLS = ("kill_10", "kill_30", "kill_50")
 
-CHURN_SHOWN_SECONDS = 130
-"""For how long replicas are shown after a fault: a partition of a minute, and what follows."""
+@dataclass(frozen=True, kw_only=True)
+class Panel:
+    """Lines of cells, as `pictures.yaml` describes them."""
+
+    title: str = ""
+    lines: Sequence[str] = ()
+    experiment: str = ""
+    until: float = inf
+    whole: bool = False
+    axes: Mapping[str, Any]
+    marks: Sequence[tuple[str, Sequence[float], Mapping[str, Any], str, str]] = ()
+
+    def draw(self, axes: Axes, figures: Figures, overlays: Sequence[str]) -> None:
+        """Draws its lines, else those of the overlays, and the marks of a paper's figures."""
+        numbers = [c for c in figures if not isinstance(c.parameter, str)]
+        shown = [c for c in numbers if float(c.parameter) <= self.until]
+        for of in self.lines or overlays:
+            line(axes, [c for c in shown if self.experiment in ("", c.experiment)], of)
+        for draw, at, style, colour, label in self.marks:
+            getattr(axes, draw)(*at, color=PALETTE[colour], label=label, **style)
+        axes.set(**self.axes)
+        axes.set_title(self.title, loc="left", fontsize=10)
+        if self.whole:
+            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,10 +70,8 @@ class Plot:
     experiment: str = ""
     overlays: Sequence[str] = ()
     every_size: bool = False
-    whole: bool = False
-    axes: Mapping[str, Any] = field(default_factory=dict)
-    lines: Sequence[str] = ()
-    marks: Sequence[tuple[str, Sequence[float], Mapping[str, Any], str, str]] | None = None
+    legend: str = "papers"
+    panels: Sequence[Mapping[str, Any]] = ()
 
     def cells(self, figures: Figures) -> Figures:
         """Its cells; of each overlay those of the largest cluster, or of every size."""
@@ -79,19 +100,16 @@ class Plot:
         )
 
     def draw(self, figure: Figure, figures: Figures) -> None:
-        """Draws its lines, and the marks of a paper's figures."""
-        axes = figure.add_subplot()
-        for of in self.lines or self.overlays:
-            line(axes, figures, of)
-        for draw, at, style, colour, label in self.marks or ():
-            getattr(axes, draw)(*at, color=PALETTE[colour], label=label, **style)
-        axes.set(**self.axes)
-        if self.whole:
-            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        if self.marks is None:
-            legend(axes)
-        else:
-            axes.legend()
+        """Draws its panels."""
+        each = panels(figure, len(self.panels), share_y=True)
+        for axes, panel in zip(each, self.panels, strict=True):
+            Panel(**panel).draw(axes, figures, self.overlays)
+            if self.legend == "papers":
+                legend(axes)
+            elif self.legend == "own" and axes.lines:
+                axes.legend()
+        if self.legend == "below":
+            legend_below(figure)
 
 
 def _shape(figure: Figure, figures: Figures) -> None:
@@ -109,7 +127,7 @@ def _shape(figure: Figure, figures: Figures) -> None:
 
 def _link_cost(figure: Figure, figures: Figures) -> None:
     axes = figure.add_subplot()
-    line(axes, figures, "xbot")
+    line(axes, [c for c in figures if c.experiment == "link_cost"], "xbot")
     plain = [c.value for c in figures if c.overlay == "hyparview"]
     if plain:
         axes.axhline(plain[0], color=BLUE, linestyle="--", label="HyParView")
@@ -126,20 +144,6 @@ def _healing(figure: Figure, figures: Figures) -> None:
         axes.set_title(LINES[overlay][0] + "".join(sizes), loc="left", fontsize=10)
         axes.set(xlabel="nodes failed at once, %", ylabel="cycles to heal")
         axes.yaxis.set_major_locator(MaxNLocator(integer=True))
-
-
-def _churn_reach(figure: Figure, figures: Figures) -> None:
-    """The survivors that are connected, just after each kill, and throughout the other faults."""
-    kills, rest = panels(figure, 2, share_y=True)
-    for fault in KILLS:
-        line(kills, [c for c in figures if float(c.parameter) <= 1], fault)
-    for fault in ("churn", "partition"):
-        line(rest, figures, fault)
-    kills.set(ylabel="connected, % of the survivors", ylim=(0, 104))
-    for axes in (kills, rest):
-        axes.set_xlabel("seconds since the fault began")
-        if axes.lines:
-            axes.legend()
 
 
 def _synchronization(figure: Figure, figures: Figures) -> None:
@@ -159,20 +163,6 @@ def _synchronization(figure: Figure, figures: Figures) -> None:
     axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
     axes.set(xlabel="nodes", ylabel="payload transmitted in 30 minutes, GiB", yscale="log")
     legend(axes)
-
-
-def _churn_behind(figure: Figure, figures: Figures) -> None:
-    both = panels(figure, 2, share_y=True)
-    for axes, mode in zip(both, ("delta", "tree"), strict=True):
-        for fault in (*KILLS, "churn", "partition"):
-            own = [c for c in figures if c.experiment == f"{faults.BEHIND}_{mode}"]
-            # The churn goes on as it begins.
-            line(axes, [c for c in own if float(c.parameter) <= CHURN_SHOWN_SECONDS], fault)
-        axes.set_title(mode.capitalize(), loc="left", fontsize=10)
-        axes.set_xlabel("seconds since the fault began")
-    both[0].set_ylabel("mean replica behind, seconds of counting")
-    both[0].set_ylim(bottom=0)
-    legend_below(figure)
 
 
 def _growth(figure: Figure, figures: Figures) -> None:
@@ -201,9 +191,7 @@ _OWN: dict[str, Callable[[Figure, Figures], None]] = {
     "shape": _shape,
     "link_cost": _link_cost,
     "healing": _healing,
-    faults.REACH: _churn_reach,
     synchronization.EXPERIMENT: _synchronization,
-    faults.BEHIND: _churn_behind,
     curves.EXPERIMENT: _growth,
 }
 """Plots that are more than lines, by name."""
