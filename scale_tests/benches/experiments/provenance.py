@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from scale_tests.benches.experiments.experiment import Experiment
 from scale_tests.cluster.kube import Json
+from scale_tests.host.documents import data_of
 from scale_tests.measure.cells import Result
 from scale_tests.measure.page import hardware
 
@@ -30,14 +31,8 @@ def speed(results: Sequence[Result]) -> str:
 
 def compression(results: Sequence[Result]) -> list[str]:
     """The meaning of the time compression, once for the whole page."""
-    if _is_real_time(results):
-        return []
-    return [
-        f"{speed(results)} Nodes count and propagate so many times as often as configured, in as "
-        "much less time. The overlay's own timers are as they are, so that its share of the "
-        "frames is that of the shortened time. Seconds at different time compressions do not "
-        "compare, propagation intervals do."
-    ]
+    meaning = data_of(__file__)["compression"]
+    return [] if _is_real_time(results) else [f"{speed(results)} {meaning}"]
 
 
 def versions(results: Sequence[Result]) -> dict[str, str]:

@@ -48,9 +48,7 @@ def run(
     todo = to_do(points, done, selection, again=again)
     reasons = unselected(points, selection, store.left_out(session))
     if done:
-        session.console.print(
-            f"{len(done)} of {len(points)} cells are done already", highlight=False
-        )
+        session.say(f"{len(done)} of {len(points)} cells are done already")
     try:
         if todo:
             reasons |= _run_all(session, experiment, environment, todo, done)

@@ -9,6 +9,8 @@ from scale_tests.measure.checks import Check, at_least, at_most
 from scale_tests.measure.page import Table
 from scale_tests.measure.spread import Cell, having
 
+_DATA = data_of(__file__)
+
 DISPATCH, RULE, THROUGHPUT = "dispatch", "dispatch with one rule", "throughput"
 CPU = "processor time of both virtual machines for a message"
 """Depends less than the rate on what else the machine does."""
@@ -57,10 +59,6 @@ def checks(cells: Sequence[Cell]) -> list[Check]:
 
 def tables(cells: Sequence[Cell]) -> dict[str, Table]:
     """A row for each pair."""
-    head = (
-        *("pair", "send, base, ns", "send, ns", "ratio", "with one rule, ns", "ratio"),
-        *("base, messages/s", "messages/s", "ratio", "CPU of a message, ratio"),
-    )
     rows = []
     for number, pair in enumerate(sorted({cell["pair"] for cell in cells})):
         row = [str(pair)]
@@ -71,9 +69,9 @@ def tables(cells: Sequence[Cell]) -> dict[str, Table]:
             row.append(f"{ratios(cells, metric)[number]:.3f}")
         row.append(f"{ratios(cells, CPU)[number]:.3f}")
         rows.append(row)
-    return {"Pairs": Table(head=head, rows=rows)}
+    return {"Pairs": Table(head=_DATA["head"], rows=rows)}
 
 
 def text(meta: Mapping[str, Any], _cells: Sequence[Cell]) -> list[str]:
     """Paragraphs for the page of a run."""
-    return [data_of(__file__)["pairs"].format(**meta["config"])]
+    return [_DATA["pairs"].format(**meta["config"])]

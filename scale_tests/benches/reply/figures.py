@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import exp, inf, log
 
+from scale_tests.host.documents import data_of
 from scale_tests.measure.spread import Cell, Spread, read
 
 PUBLISHED = (85_000, 12_000)
@@ -32,15 +33,7 @@ class Way:
         return _NAMES[self.way] + copied + twice
 
 
-_NAMES = {
-    "inline": "inline",
-    "spawn_state": "spawned, state of",
-    "spawn_minimal": "spawned, minimal",
-    "pool": "pool",
-    "read": "persistent term",
-    "ets": "table",
-}
-"""`minimal`: the closure holds the ring alone. The last two are read by the caller."""
+_NAMES: Mapping[str, str] = data_of(__file__)
 INLINE, MINIMAL = Way(way="inline"), Way(way="spawn_minimal")
 
 

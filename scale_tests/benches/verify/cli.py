@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from scale_tests import otp
-from scale_tests.benches.verify import pages, plan, report, runner
+from scale_tests.benches.verify import plan, report, runner
 from scale_tests.benches.verify.runner import Emulator
 from scale_tests.host.commands import ROOT
 from scale_tests.measure import versions
@@ -43,7 +43,7 @@ def measure(session: Session) -> int:
     cells.append({"part": "all", "seconds": time.monotonic() - started})
     status = session.conclude(cells, versions=versions.of_machine(e.release for e in emulators))
     if session.options.publish:
-        pages.publish(cells)
+        report.publish(cells)
     return status
 
 
@@ -70,7 +70,7 @@ BENCH = Bench(
     about=__doc__,
     measure=measure,
     report=report,
-    draw=pages.draw,
+    draw=report.draw,
     quick="fewer seeds and replays",
     options=[option("--publish", action="store_true", help=f"write into {PUBLISHED.parent}")],
 )

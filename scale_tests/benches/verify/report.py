@@ -1,6 +1,7 @@
-"""From cells to checks and tables."""
+"""From cells to checks, tables and diagrams, and the tables of docs/evaluation/verification.md."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 from scale_tests.benches.verify.plan import (
     ALL_MESSAGES,
@@ -14,11 +15,15 @@ from scale_tests.benches.verify.plan import (
     TITLES,
     UPSTREAM,
 )
-from scale_tests.host.documents import data_of
+from scale_tests.benches.verify.runner import SCRIPT
+from scale_tests.host.commands import ROOT, capture
+from scale_tests.host.documents import data_of, with_part
 from scale_tests.measure.checks import Check, at_least, at_most, equal, every
-from scale_tests.measure.page import Table
+from scale_tests.measure.page import Picture, Table, markdown_table
 from scale_tests.measure.spread import Cell, having
 from scale_tests.measure.tables import forms, tabulated
+
+DOCUMENT = ROOT / "docs" / "evaluation" / "verification.md"
 
 _COLUMNS = data_of(__file__)
 RAW_PER_S = 50_000
@@ -36,13 +41,22 @@ def checks(cells: Sequence[Cell]) -> list[Check]:
 
 def tables(cells: Sequence[Cell]) -> dict[str, Table]:
     """All tables by their titles."""
-    return {
-        "Commit protocols, 4 nodes, 1 broadcast: executions, and those that fail": figures(cells),
-        "Counterexamples with the fewest faults": fewest(cells),
-        "Models: random executions": models(cells),
-        "Protocols of the runtime and the operator": own(cells),
-        "Replays": replays(cells),
-    }
+    return {title: table(cells) for title, table in TABLES.values()}
+
+
+def draw(_cells: Sequence[Cell], directory: Path) -> list[Picture]:
+    """The space-time diagram of one counterexample of each protocol and model."""
+    pictures: list[Picture] = []
+    found = directory / "counterexamples"
+    for file in sorted(found.glob("otp*/*.counterexample")):
+        name = file.name.rpartition("-")[0]
+        drawn = directory / f"{name}.svg"
+        if drawn in (picture.file for picture in pictures):
+            continue
+        capture([str(SCRIPT), "draw", str(file), f"out={directory}"])
+        (directory / f"{file.stem}.svg").replace(drawn)
+        pictures.append(Picture(title=f"A counterexample of {name}", file=drawn))
+    return pictures
 
 
 def figures(cells: Sequence[Cell]) -> Table:
@@ -87,6 +101,30 @@ def own(cells: Sequence[Cell]) -> Table:
 def replays(cells: Sequence[Cell]) -> Table:
     """Replays by counterexample, OTP where it was found and OTP where it ran again."""
     return tabulated(forms(_COLUMNS["replays"]), having(cells, part="replay"))
+
+
+TABLES: Mapping[str, tuple[str, Callable[[Sequence[Cell]], Table]]] = {
+    "figures": (
+        "Commit protocols, 4 nodes, 1 broadcast: executions, and those that fail",
+        figures,
+    ),
+    "fewest": ("Counterexamples with the fewest faults", fewest),
+    "models": ("Models: random executions", models),
+    "own": ("Protocols of the runtime and the operator", own),
+    "replays": ("Replays", replays),
+}
+"""The tables with their titles, by their marks in the document."""
+
+
+def publish(cells: Sequence[Cell]) -> None:
+    """Replaces the tables of docs/evaluation/verification.md by those of the cells.
+
+    Raises ValueError where the marks of a table are missing.
+    """
+    text = DOCUMENT.read_text()
+    for name, (_title, table) in TABLES.items():
+        text = with_part(text, name, "\n".join(markdown_table(table(cells))))
+    DOCUMENT.write_text(text)
 
 
 def _figures(cells: Sequence[Cell]) -> list[Check]:
