@@ -24,15 +24,7 @@ from scale_tests.benches.simulate.drawing import (
 )
 from scale_tests.host.documents import data_of
 from scale_tests.measure import drawing, page, synchronization
-from scale_tests.measure.drawing import (
-    BLUE,
-    GREY,
-    PALETTE,
-    Picture,
-    curve,
-    legend_below,
-    panels,
-)
+from scale_tests.measure.drawing import BLUE, GREY, PALETTE, Picture, curve, legend_below, panels
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +63,7 @@ class Plot:
     overlays: Sequence[str] = ()
     every_size: bool = False
     legend: str = "papers"
-    panels: Sequence[Mapping[str, Any]] = ()
+    panels: Sequence[Panel] = ()
 
     def cells(self, figures: Figures) -> Figures:
         """Its cells; of each overlay those of the largest cluster, or of every size."""
@@ -103,7 +95,7 @@ class Plot:
         """Draws its panels."""
         each = panels(figure, len(self.panels), share_y=True)
         for axes, panel in zip(each, self.panels, strict=True):
-            Panel(**panel).draw(axes, figures, self.overlays)
+            panel.draw(axes, figures, self.overlays)
             if self.legend == "papers":
                 legend(axes)
             elif self.legend == "own" and axes.lines:
@@ -178,7 +170,7 @@ def _growth(figure: Figure, figures: Figures) -> None:
             least, most = ([row[end] for row in rows] for end in between)
             area = {"color": BLUE, "alpha": 0.15, "linewidth": 0}
             axes.fill_between(nodes, least, most, label="least to most", **area)
-        axes.set(xscale="log", **panel["axes"])
+        axes.set(xscale="log", ylabel=panel["title"])
         axes.set_ylim(bottom=0)
         axes.legend(fontsize=8)
     for axes in grid[1]:
@@ -197,7 +189,10 @@ _OWN: dict[str, Callable[[Figure, Figures], None]] = {
 """Plots that are more than lines, by name."""
 
 _DATA = data_of(__file__)
-PLOTS = [Plot(**plot) for plot in _DATA["plots"]]
+PLOTS = [
+    Plot(**{**plot, "panels": [Panel(**panel) for panel in plot.get("panels", ())]})
+    for plot in _DATA["plots"]
+]
 """All plots, in the order of a page."""
 
 
