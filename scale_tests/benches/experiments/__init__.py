@@ -5,6 +5,6 @@
 `experiment` reads the matrix of cells (YAML), `selection` restricts it to a part, and `store` keeps
 the cells that are done. `runner` runs the others: `cell` takes one cluster from apply to complete
 removal, `course` observes it, `collect` reads its nodes and the control plane. `checks` compares
-cells with their targets, `published` and `simulated` hold results for comparison, and `report`
-shows all in `tables` and `pictures`, with the circumstances of the cells (`provenance`).
+cells with their targets, `comparison` has published and simulated results, and `report` shows all
+in `tables` and `pictures`, with the circumstances of the cells (`provenance`).
 """

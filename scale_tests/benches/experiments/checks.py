@@ -3,10 +3,10 @@
 import operator
 from collections.abc import Sequence
 
-from scale_tests.benches.experiments import simulated
+from scale_tests.benches.experiments import comparison
+from scale_tests.benches.experiments.comparison import Simulated
 from scale_tests.benches.experiments.experiment import Experiment
 from scale_tests.benches.experiments.parts import Threshold
-from scale_tests.benches.experiments.simulated import Simulated
 from scale_tests.host.units import GIB, MIB
 from scale_tests.measure.cells import Result
 from scale_tests.measure.checks import Check, equal
@@ -46,7 +46,7 @@ def _checks(
     """A check for each bound, of the worst of the cells that a threshold selects."""
     cells: list[Result | Simulated] = [cell for cell in results if _selects(threshold, cell)]
     part = _part(threshold, experiment, len(cells))
-    if not cells and threshold.figure in simulated.FIGURES:
+    if not cells and threshold.figure in comparison.FIGURES:
         cells = [row for row in rows if _selects(threshold, row)]
         part = "; ".join(dict.fromkeys(row.label for row in rows if row in cells))
     values = [getattr(cell, threshold.figure) for cell in cells]

@@ -6,12 +6,12 @@ from typing import Any
 
 import yaml
 
+from scale_tests.benches.experiments import comparison, runner, store
 from scale_tests.benches.experiments import experiment as experiments
-from scale_tests.benches.experiments import runner, simulated, store
+from scale_tests.benches.experiments.comparison import SimulatedError
 from scale_tests.benches.experiments.experiment import Experiment, ExperimentError
 from scale_tests.benches.experiments.report import Report, conclude
 from scale_tests.benches.experiments.selection import Selection
-from scale_tests.benches.experiments.simulated import SimulatedError
 from scale_tests.benches.experiments.store import StoreError
 from scale_tests.cluster import operator
 from scale_tests.cluster.capacity import make_room
@@ -91,7 +91,7 @@ def own() -> list[Path]:
 
 def _measure(session: Session) -> int:
     wanted = session.options
-    rows = simulated.load(wanted.simulated)
+    rows = comparison.load(wanted.simulated)
     if wanted.command == "report":
         wanted.out = wanted.what
         chosen = experiments.load(session.directory / EXPERIMENT)

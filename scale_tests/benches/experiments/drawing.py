@@ -15,7 +15,7 @@ from matplotlib.container import Container
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator
 
-from scale_tests.benches.experiments.simulated import Simulated
+from scale_tests.benches.experiments.comparison import Simulated
 from scale_tests.benches.experiments.tables import figures
 from scale_tests.host.units import GIB
 from scale_tests.measure.cells import Result

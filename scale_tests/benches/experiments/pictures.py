@@ -6,7 +6,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from scale_tests.benches.experiments import drawing, published
+from scale_tests.benches.experiments import comparison, drawing
 from scale_tests.benches.experiments.drawing import Material, against_nodes, by_size
 from scale_tests.host.documents import data_of
 from scale_tests.host.units import MIB
@@ -40,7 +40,7 @@ def _transmission(figure: Figure, material: Material) -> None:
     drawing.rows(axes, material, "payload")
     if material.is_published:
         for overlay, mode in material.rows:
-            points = published.transmission(overlay, mode)
+            points = comparison.published(overlay, mode)
             if points:
                 axes.plot(
                     *zip(*points.items(), strict=True),

@@ -6,17 +6,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from scale_tests.benches.experiments import (
-    checks,
-    pictures,
-    provenance,
-    published,
-    simulated,
-    tables,
-)
+from scale_tests.benches.experiments import checks, comparison, pictures, provenance, tables
+from scale_tests.benches.experiments.comparison import Simulated
 from scale_tests.benches.experiments.drawing import Material
 from scale_tests.benches.experiments.experiment import Experiment
-from scale_tests.benches.experiments.simulated import Simulated
 from scale_tests.cluster.kube import Json
 from scale_tests.host.commands import relative
 from scale_tests.host.documents import data_of
@@ -49,7 +42,7 @@ class Report(NoReport):
     @property
     def is_published(self) -> bool:
         """Whether the published evaluation is repeated."""
-        return published.is_repeated_by(self.experiment.ad_counter)
+        return comparison.is_repeated_by(self.experiment.ad_counter)
 
     @property
     def simulated(self) -> Sequence[Simulated]:
@@ -105,7 +98,7 @@ class Report(NoReport):
     def _caption(self, picture: Picture) -> str:
         rows = self.simulated if picture.file.stem == pictures.WITH_SIMULATED else ()
         less = tables.less([*self.results, *rows])
-        hollow = f" Dashed and hollow is simulated.{simulated.note(rows)}" if rows else ""
+        hollow = f" Dashed and hollow is simulated.{comparison.note(rows)}" if rows else ""
         return f"{picture.caption} {less}{provenance.speed(self.results)}{hollow}"
 
     def _introduction(self) -> list[str]:

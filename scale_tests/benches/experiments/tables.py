@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from scale_tests.benches.experiments import published, simulated
+from scale_tests.benches.experiments import comparison
+from scale_tests.benches.experiments.comparison import Simulated
 from scale_tests.benches.experiments.experiment import Experiment
 from scale_tests.benches.experiments.provenance import speed
-from scale_tests.benches.experiments.simulated import Simulated
 from scale_tests.cluster.kube import Json
 from scale_tests.host.documents import data_of
 from scale_tests.host.units import GIB, MIB
@@ -63,12 +63,12 @@ def transmission(
     experiment: Experiment, results: Sequence[Result], rows: Sequence[Simulated]
 ) -> Table:
     """Bytes sent, counted three ways; with the published and simulated ones, and the least."""
-    comparable = published.is_repeated_by(experiment.ad_counter)
+    comparable = comparison.is_repeated_by(experiment.ad_counter)
     cells: list[Cell] = [*_sorted(experiment, results), *rows]
 
     def row(cell: Cell) -> dict[str, Any]:
         sent = _transmitted(cell)
-        theirs = published.transmission(cell.overlay, cell.synchronization).get(cell.nodes)
+        theirs = comparison.published(cell.overlay, cell.synchronization).get(cell.nodes)
         return {
             **sent,
             "trial": cell.label if isinstance(cell, Simulated) else cell.trial,
@@ -78,7 +78,7 @@ def transmission(
             "converged": "yes" if cell.converged else "NO",
         }
 
-    rest = f"{less(cells)}{speed(results)}{simulated.note(rows)}"
+    rest = f"{less(cells)}{speed(results)}{comparison.note(rows)}"
     return _table("transmission", [row(cell) for cell in cells], rest)
 
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from scale_tests.benches.experiments.comparison import Simulated, simulated
 from scale_tests.benches.experiments.experiment import Experiment, Point
-from scale_tests.benches.experiments.simulated import Simulated, simulated
 from scale_tests.measure.cells import Result
 from scale_tests.measure.synchronization import Row
 from scale_tests.measure.tests import cells

@@ -2,7 +2,7 @@
 
 import json
 
-from scale_tests.benches.experiments.published import transmission
+from scale_tests.benches.experiments.comparison import published
 from scale_tests.host.commands import ROOT
 
 PAGE = ROOT / "operator/console/src/model/published.json"
@@ -18,5 +18,5 @@ def test_the_live_page_compares_with_the_same_figures() -> None:
         (overlay, synchronization): figures
         for overlay in overlays
         for synchronization in synchronizations
-        if (figures := transmission(overlay, synchronization))
+        if (figures := published(overlay, synchronization))
     }

@@ -10,8 +10,8 @@ import pytest
 
 from scale_tests.benches.experiments import pictures, report
 from scale_tests.benches.experiments.cli import BENCH
+from scale_tests.benches.experiments.comparison import Simulated
 from scale_tests.benches.experiments.experiment import Experiment
-from scale_tests.benches.experiments.simulated import Simulated
 from scale_tests.benches.experiments.tests.cells import experiment, result, simulated_cell
 from scale_tests.measure import document
 from scale_tests.measure.bench import Session

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from scale_tests.benches.experiments import simulated
-from scale_tests.benches.experiments.simulated import SimulatedError
+from scale_tests.benches.experiments import comparison
+from scale_tests.benches.experiments.comparison import SimulatedError
 
 FIGURES = {
     "increments": 9,
@@ -42,7 +42,7 @@ def test_a_cell_is_of_a_whole_run_and_says_how_much_was_simulated(tmp_path: Path
         for name, value in FIGURES.items()
     ]
     file.write_text(json.dumps({"cells": cells}))
-    (cell,) = simulated.load(file)
+    (cell,) = comparison.load(file)
     assert (cell.overlay, cell.synchronization, cell.nodes) == ("HyParView", "State", 32)
     assert cell.bytes_payload == 1000 + 171 * 200
     assert cell.bytes_frames == 2 * cell.bytes_payload
@@ -55,4 +55,4 @@ def test_a_file_that_is_no_simulation_is_refused(tmp_path: Path, content: Any) -
     file = tmp_path / "simulate.json"
     file.write_text(content)
     with pytest.raises(SimulatedError, match="make simulate"):
-        simulated.load(file)
+        comparison.load(file)

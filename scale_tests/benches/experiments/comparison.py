@@ -1,15 +1,26 @@
-"""Cells of `make simulate` for the same experiment, to stand next to real ones."""
+"""Results for comparison: the published transmission, and cells of `make simulate`.
+
+C. Meiklejohn et al., "Practical Evaluation of the Lasp Programming Model at Large Scale", PPDP
+2017: 180 increments of each node, one every 10 s, and propagation every 5 s, on 32 to 1,024 nodes.
+"""
 
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from scale_tests.benches.experiments import published
+from scale_tests.benches.experiments.parts import AdCounter
+from scale_tests.cluster.quantities import seconds
 from scale_tests.host.units import GIB
-from scale_tests.measure import synchronization
 from scale_tests.measure.figure import Cell
-from scale_tests.measure.synchronization import Row
+from scale_tests.measure.synchronization import INCREMENTS, PUBLISHED, Row, rows
+
+INCREMENT_SECONDS, PROPAGATION_SECONDS = 10.0, 5.0
+"""The published intervals."""
+
+CLIENT_SERVER = {32: 0.043, 64: 0.125, 128: 0.42, 256: 1.44}
+"""Transmission of full state through one server in GiB, read off the paper's figure. The run with
+more nodes did not complete."""
 
 OVERLAY = "HyParView"
 """On the links of this overlay the ad counter is simulated."""
@@ -20,6 +31,24 @@ FIGURES = ("bytes_payload", "bytes_frames")
 
 class SimulatedError(ValueError):
     """The file is no result of `make simulate`."""
+
+
+def published(overlay: str, synchronization: str) -> dict[int, float]:
+    """The published transmission in GiB, by the number of nodes."""
+    if overlay == "HyParView":
+        return PUBLISHED.get(synchronization.lower(), {})
+    is_published = overlay.startswith("ClientServer") and synchronization == "State"
+    return CLIENT_SERVER if is_published else {}
+
+
+def is_repeated_by(counter: AdCounter) -> bool:
+    """Whether nodes count and exchange as often as in the published evaluation.
+
+    The speed of both does not matter to the transmission.
+    """
+    exchanges = seconds(counter.increment_interval) / seconds(counter.propagation_interval)
+    is_as_often = exchanges == INCREMENT_SECONDS / PROPAGATION_SECONDS
+    return counter.increments == INCREMENTS and is_as_often
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,13 +80,13 @@ class Simulated:
     @property
     def is_extrapolated(self) -> bool:
         """Whether fewer increments were simulated than its bytes are of."""
-        return self.increments < synchronization.INCREMENTS
+        return self.increments < INCREMENTS
 
     @property
     def label(self) -> str:
         """The mark that distinguishes it from a real cell."""
         if self.is_extrapolated:
-            return f"simulated, {self.increments} of {synchronization.INCREMENTS} increments"
+            return f"simulated, {self.increments} of {INCREMENTS} increments"
         return "simulated"
 
 
@@ -73,7 +102,7 @@ def simulated(row: Row) -> Simulated:
         bytes_payload=round(row.payload * GIB),
         bytes_frames=round(row.frames * GIB),
         seconds_to_converge=row.seconds_to_converge,
-        intervals_to_converge=round(row.seconds_to_converge / published.PROPAGATION_SECONDS, 3),
+        intervals_to_converge=round(row.seconds_to_converge / PROPAGATION_SECONDS, 3),
     )
 
 
@@ -98,7 +127,7 @@ def load(file: Path | None) -> list[Simulated]:
         return []
     try:
         cells = [Cell(**cell) for cell in json.loads(file.read_text())["cells"]]
-        return [simulated(row) for row in synchronization.rows(cells)]
+        return [simulated(row) for row in rows(cells)]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise SimulatedError(
             f"{file} is no result of `make simulate` ({type(error).__name__}: {error}): leave "
