@@ -40,16 +40,11 @@ def _transmission(figure: Figure, material: Material) -> None:
     drawing.rows(axes, material, "payload")
     if material.is_published:
         for overlay, mode in material.rows:
-            points = comparison.published(overlay, mode)
-            if points:
-                axes.plot(
-                    *zip(*points.items(), strict=True),
-                    color=drawing.colour(mode),
-                    linestyle="none",
-                    marker="x" if overlay == "HyParView" else "+",
-                    markersize=8,
-                    label=f"{overlay}, {mode}, published",
-                )
+            if points := comparison.published(overlay, mode):
+                marker = "x" if overlay == "HyParView" else "+"
+                style: Any = {"linestyle": "none", "marker": marker, "markersize": 8}
+                style |= {"color": drawing.colour(mode), "label": f"{overlay}, {mode}, published"}
+                curve(axes, points.items(), **style)
         drawing.simulated(axes, material.simulated)
         every = drawing.drawn(axes)
         if len(every) > 1:
