@@ -4,10 +4,12 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
+from scale_tests.host.documents import data_of
 from scale_tests.measure.checks import Check
-from scale_tests.measure.drawing import Picture, legend_below, panels
+from scale_tests.measure.drawing import Picture, curve, legend_below, panels
 from scale_tests.measure.page import Table
 from scale_tests.measure.spread import Cell
+from scale_tests.measure.tables import forms, tabulated
 
 GREYS = ("black", "silver")
 """The colours of Distributed Erlang, stock and tuned."""
@@ -21,16 +23,18 @@ TIMES = 10
 
 def checks(cells: Sequence[Cell]) -> list[Check]:
     """The claim, as far as a limit of both systems was found."""
-    ours = max((held(cells, label) for label in _labels(cells) if _is_ours(label)), default=0)
-    return [_check(ours, cells, label) for label in _labels(cells) if ours and not _is_ours(label)]
+    systems = _systems(cells)
+    ours = max((held(own) for label, own in systems.items() if _is_ours(label)), default=0)
+    return [
+        _check(ours, label, own) for label, own in systems.items() if ours and not _is_ours(label)
+    ]
 
 
-def _check(ours: int, cells: Sequence[Cell], label: str) -> Check:
-    theirs = held(cells, label)
-    lost = min((cell["nodes"] for cell in _of(cells, label) if not cell["held"]), default=None)
+def _check(ours: int, label: str, cells: Sequence[Cell]) -> Check:
+    lost = min((cell["nodes"] for cell in cells if not cell["held"]), default=None)
     return Check(
         name=f"nodes of the largest cluster, over those of {label}",
-        value=f"{ours} over {theirs} or more" + (f", less than {lost}" if lost else ""),
+        value=f"{ours} over {held(cells)} or more" + (f", less than {lost}" if lost else ""),
         bar=f">= {TIMES} times",
         # Their limit is below the smallest size that they lost: the multiple is at least ours over
         # that. Where it is less than the claim, the sizes or the memory may have ended first.
@@ -40,24 +44,21 @@ def _check(ours: int, cells: Sequence[Cell], label: str) -> Check:
 
 def tables(cells: Sequence[Cell]) -> dict[str, Table]:
     """Every cell."""
-    head = ("system", "nodes", "formed after, s", "held, s", "processor, s/node", "memory, MB/node")
     rows = [
-        (
-            _label(cell),
-            str(cell["nodes"]),
-            cell["ended_by"] if cell["formed_s"] is None else f"{cell['formed_s']:.1f}",
-            f"{cell['held_s']:.0f}" + ("" if cell["held"] else f" ({cell['ended_by']})"),
-            _figure(cell["cpu_s_per_node"], 2),
-            _figure(cell["memory_mb_per_node"], 1),
-        )
+        {
+            **cell,
+            "formed": cell["ended_by"] if cell["formed_s"] is None else f"{cell['formed_s']:.1f}",
+            "lost": "" if cell["held"] else f" ({cell['ended_by']})",
+        }
         for cell in cells
     ]
-    return {"How large a cluster gets, all nodes on one machine": Table(head=head, rows=rows)}
+    table = tabulated(forms(data_of(__file__), missing=""), rows)
+    return {"How large a cluster gets, all nodes on one machine": table}
 
 
-def held(cells: Sequence[Cell], label: str) -> int:
+def held(cells: Sequence[Cell]) -> int:
     """The size of the largest cluster of a system that was held; 0 if none."""
-    return max((cell["nodes"] for cell in _of(cells, label) if cell["held"]), default=0)
+    return max((cell["nodes"] for cell in cells if cell["held"]), default=0)
 
 
 def _plot(figure: Figure, cells: Sequence[Cell]) -> bool:
@@ -67,31 +68,29 @@ def _plot(figure: Figure, cells: Sequence[Cell]) -> bool:
         "memory_mb_per_node": "memory of a node, MB",
     }
     sizes = sorted({int(cell["nodes"]) for cell in cells})
-    labels = _labels(cells)
-    theirs = [label for label in labels if not _is_ours(label)]
+    systems = _systems(cells)
+    theirs = sum(not _is_ours(label) for label in systems)
     for axes, (key, title) in zip(panels(figure, 2), titles.items(), strict=True):
-        for index, label in enumerate(labels):
-            # A cluster that an emulator's own end has ended has no figures.
-            of = [cell for cell in _of(cells, label) if cell[key] is not None]
+        for index, (label, own) in enumerate(systems.items()):
+            ours = _is_ours(label)
+            colour = f"C{index - theirs}" if ours else GREYS[index]
             # Points of one size would lie upon one another: each system has its own place.
-            at = PLACE * (index - len(labels) / 2)
-            points = [(sizes.index(int(cell["nodes"])) + at, cell[key]) for cell in of]
-            (line,) = axes.plot(
-                [x for x, _ in points],
-                [y for _, y in points],
-                marker="o" if _is_ours(label) else "s",
-                linestyle="-" if _is_ours(label) else "--",
-                color=f"C{index - len(theirs)}" if _is_ours(label) else GREYS[index],
+            at = PLACE * (index - len(systems) / 2)
+            # A cluster that an emulator's own end has ended has no figures.
+            points = [
+                (sizes.index(int(cell["nodes"])) + at, float(cell[key]), bool(cell["held"]))
+                for cell in own
+                if cell[key] is not None
+            ]
+            curve(
+                axes,
+                [(x, y) for x, y, _ in points],
+                "o-" if ours else "s--",
+                color=colour,
                 label=label,
             )
-            lost = [point for point, cell in zip(points, of, strict=True) if not cell["held"]]
-            axes.plot(
-                [x for x, _ in lost],
-                [y for _, y in lost],
-                "x",
-                color=line.get_color(),
-                markersize=14,
-            )
+            lost = [(x, y) for x, y, whole in points if not whole]
+            curve(axes, lost, "x", color=colour, markersize=14)
         axes.set(xlabel="nodes", ylabel=title, ylim=(0, None))
         axes.set_xticks(range(len(sizes)), [f"{size:,}" for size in sizes])
     legend_below(figure, columns=4)
@@ -106,21 +105,13 @@ PICTURE = Picture(
 )
 
 
-def _label(cell: Cell) -> str:
-    return f"{cell['system']} {cell['overlay']}"
-
-
-def _labels(cells: Sequence[Cell]) -> list[str]:
-    return list(dict.fromkeys(_label(cell) for cell in cells))
-
-
-def _of(cells: Sequence[Cell], label: str) -> list[Cell]:
-    return sorted((c for c in cells if _label(c) == label), key=lambda cell: int(cell["nodes"]))
+def _systems(cells: Sequence[Cell]) -> dict[str, list[Cell]]:
+    """The cells by system, whose label is the name; those of a system by size."""
+    found: dict[str, list[Cell]] = {}
+    for cell in cells:
+        found.setdefault(f"{cell['system']} {cell['overlay']}", []).append(cell)
+    return {label: sorted(own, key=lambda cell: int(cell["nodes"])) for label, own in found.items()}
 
 
 def _is_ours(label: str) -> bool:
     return label.startswith("ours")
-
-
-def _figure(value: float | None, digits: int) -> str:
-    return "" if value is None else f"{value:.{digits}f}"

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from scale_tests.benches.mesh import cli, report, run
+from scale_tests.benches.mesh.cli import next_size, remaining
 from scale_tests.benches.mesh.run import Best, command
-from scale_tests.benches.mesh.sizes import next_size, remaining
 from scale_tests.benches.mesh.systems import SYSTEMS
 from scale_tests.cluster.fleet import Plan, fleet
 from scale_tests.cluster.wait import wait_for
