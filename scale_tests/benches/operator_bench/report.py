@@ -1,18 +1,20 @@
 """From scenarios to checks, a table and a picture."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import inf
 from statistics import median
 from typing import Any
 
 from matplotlib.figure import Figure
 
+from scale_tests.host.documents import data_of
 from scale_tests.measure.checks import Check, at_most, below, equal
 from scale_tests.measure.drawing import BLUE, VERMILION, Picture
 from scale_tests.measure.kwok.experiment import peak_mib, scenario_of
 from scale_tests.measure.page import Table
 from scale_tests.measure.spread import Cell
-from scale_tests.measure.tables import transposed
+from scale_tests.measure.tables import forms, transposed
 
 MOST_MEMORY_MIB = 250
 MOST_RECONCILE_SECONDS = 1.0
@@ -28,6 +30,10 @@ CHILDREN = (
     "endpointslices",
 )
 """The kinds whose lists have a target: children, and what publishes their pods."""
+
+
+_OVER = "over 10"
+"""A quantile beyond the last bound of the histogram of reconciles, which misses its target."""
 
 
 def most_lists(cell: Cell) -> int:
@@ -57,8 +63,7 @@ def _checks(cell: Cell) -> list[Check]:
     for phase, when in (("at_rest", "at rest"), ("in_all", "from first to last")):
         p99 = cell[phase]["reconcile_p99"]
         name = f"{title}: p99 of a reconcile {when}, s"
-        # Beyond the histogram's last bound it is missed.
-        shown = "over 10" if p99 is None else p99
+        shown = _OVER if p99 is None else p99
         found.append(below(name, inf if p99 is None else p99, MOST_RECONCILE_SECONDS, shown=shown))
     return found
 
@@ -66,23 +71,33 @@ def _checks(cell: Cell) -> list[Check]:
 def tables(cells: Sequence[Cell]) -> dict[str, Table]:
     """The scenarios, a column each."""
     figures: dict[str, Callable[[Cell], str]] = {
-        "apply to Ready, s: median, last": _ready,
+        "apply to Ready, s: median, last": lambda cell: (
+            f"{median(cell['ready_seconds']):.1f}, {cell['ready_seconds'][-1]:.1f}"
+        ),
         "memory at its peak, MiB": lambda cell: f"{peak_mib(cell):.1f}",
     }
-    for phase, title in (("forming", "forming"), ("at_rest", "at rest"), ("storm", "storm")):
-        figures |= {
-            f"{title}: seconds": _figure(phase, "seconds", ".0f"),
-            f"{title}: % of the time on a processor, waiting for one": _cpu(phase),
-            f"{title}: reconciles": _figure(phase, "reconciles", "d"),
-            f"{title}: reconcile p50, p99, s": _reconcile(phase),
-            f"{title}: writes": _figure(phase, "writes", "d"),
-            f"{title}: API calls by verb": _calls(phase),
-        }
+    for phase in ("forming", "at_rest", "storm"):
+        for name, text in forms(data_of(__file__)).items():
+            figures[f"{phase.replace('_', ' ')}: {name}"] = partial(_of_phase, phase, text)
     figures["at rest: lists of a kind per cluster and resync"] = lambda c: str(most_lists(c))
     figures["storm: reconciles at most"] = lambda cell: str(cell["storm_bound"])
     by_title = {scenario_of(cell).title: cell for cell in cells}
     table = transposed(figures, by_title, "No pod runs: a stand-in answers for it.")
     return {"The operator with simulated pods (KWOK)": table}
+
+
+def _of_phase(phase: str, text: Callable[[Cell], str], cell: Cell) -> str:
+    found: dict[str, Any] = cell[phase]
+    row = {
+        **found,
+        "on_processor": 100 * found["cpu_seconds"] / found["seconds"],
+        "waiting": 100 * found["waited_seconds"] / found["seconds"],
+        "by_verb": ", ".join(f"{verb} {calls}" for verb, calls in found["calls"].items()) or "-",
+    }
+    for quantile in ("p50", "p99"):
+        value = found[f"reconcile_{quantile}"]
+        row[quantile] = _OVER if value is None else f"{value:.2f}"
+    return text(row)
 
 
 def _plot(figure: Figure, cells: Sequence[Cell]) -> bool:
@@ -103,34 +118,3 @@ def _plot(figure: Figure, cells: Sequence[Cell]) -> bool:
 
 
 PICTURE = Picture(name="bench-operator", title="The operator with simulated pods", plot=_plot)
-
-
-def _ready(cell: Cell) -> str:
-    seconds: list[float] = cell["ready_seconds"]
-    return f"{median(seconds):.1f}, {seconds[-1]:.1f}"
-
-
-def _figure(phase: str, key: str, form: str) -> Callable[[Cell], str]:
-    return lambda cell: format(cell[phase][key], form)
-
-
-def _cpu(phase: str) -> Callable[[Cell], str]:
-    def text(cell: Cell) -> str:
-        found: dict[str, Any] = cell[phase]
-        shares = (found["cpu_seconds"], found["waited_seconds"])
-        return ", ".join(f"{100 * share / found['seconds']:.0f}" for share in shares)
-
-    return text
-
-
-def _reconcile(phase: str) -> Callable[[Cell], str]:
-    def text(cell: Cell) -> str:
-        found: dict[str, Any] = cell[phase]
-        quantiles = (found["reconcile_p50"], found["reconcile_p99"])
-        return ", ".join("over 10" if value is None else f"{value:.2f}" for value in quantiles)
-
-    return text
-
-
-def _calls(phase: str) -> Callable[[Cell], str]:
-    return lambda cell: ", ".join(f"{verb} {n}" for verb, n in cell[phase]["calls"].items()) or "-"
