@@ -37,6 +37,13 @@ def error_bars(spreads: Iterable[Spread]) -> list[tuple[float, ...]]:
     return list(zip(*lengths, strict=True)) or [(), ()]
 
 
+def growth(values: Sequence[float]) -> float:
+    """The median of the last quarter of values over that of the second: near 1 once they settle."""
+    quarter = max(1, len(values) // 4)
+    before = values[quarter : 2 * quarter] or values[:1]
+    return statistics.median(values[-quarter:]) / statistics.median(before)
+
+
 def short(value: float) -> str:
     """A figure with the digits that mean something."""
     return f"{value:.0f}" if value >= 100 else f"{value:.3g}"

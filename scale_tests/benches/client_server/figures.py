@@ -3,6 +3,7 @@
 from statistics import median
 
 from scale_tests.benches.client_server.experiment import Run
+from scale_tests.measure import spread
 from scale_tests.measure.spread import Cell, read
 
 
@@ -29,9 +30,7 @@ def settled(cell: Cell) -> float:
 
 def growth(cell: Cell) -> float:
     """The median memory of the last quarter of a run over that of its second quarter."""
-    memory = _memory(cell)
-    quarter = max(1, len(memory) // 4)
-    return settled(cell) / median(memory[quarter : 2 * quarter] or memory[:1])
+    return spread.growth(_memory(cell))
 
 
 def is_exact(cell: Cell) -> bool:

@@ -6,14 +6,12 @@ in software. `QUICK=1` has 128 nodes and a tenth of the changes.
 """
 
 import asyncio
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from functools import partial
 
-from playwright.async_api import Browser
 from playwright.async_api import Error as BrowserError
 
 from scale_tests.benches.console import report, tab, viewers
-from scale_tests.benches.console.recording import LINKS, NODES
 from scale_tests.measure import versions
 from scale_tests.measure.bench import Bench, Cell, Session
 from scale_tests.measure.browser import chromium
@@ -23,8 +21,8 @@ from scale_tests.measure.browser import chromium
 class Plan:
     """The extent of a run."""
 
-    nodes: int = NODES
-    links: int = LINKS
+    nodes: int = 1024
+    links: int = 3000
     repetitions: int = 3
     updates: int = 20
     """Changes of each view in a repetition."""
@@ -40,51 +38,49 @@ class Plan:
 QUICK = Plan(nodes=128, links=375, repetitions=1, updates=5, hour=60, viewers=(0, 10), changes=10)
 
 
+@dataclass
 class Measurement:
     """A run, as cells."""
 
-    def __init__(self, plan: Plan, session: Session) -> None:
-        """Begins without a cell."""
-        self.plan, self.session = plan, session
-        self.size = (plan.nodes, plan.links)
-        self.cells: list[Cell] = []
+    plan: Plan
+    session: Session
+    cells: list[Cell] = field(default_factory=list)
 
     async def run(self) -> str:
         """Measures everything; returns the version of the browser."""
+        plan, size = self.plan, (self.plan.nodes, self.plan.links)
         async with chromium() as browser:
-            for repetition in range(self.plan.repetitions):
+            for repetition in range(plan.repetitions):
                 for view in report.VIEWS:
-                    await self._view(browser, view, repetition)
-            await self._memory(browser)
+                    async with tab.opened(browser, view, *size) as opened:
+                        await self._view(opened, view, repetition)
+            async with tab.opened(browser, report.OVERLAY, *size) as opened:
+                await opened.drawn_seconds()
+                for sample in range(report.SAMPLES):
+                    heap = await opened.heap_mib(plan.hour // report.SAMPLES)
+                    self._add("heap_mib", heap, view=report.OVERLAY, repetition=sample)
             version = browser.version
-        for count in self.plan.viewers:
-            cost = await viewers.cost(*self.size, count, self.plan.changes)
-            for metric, value in cost.items():
-                self._add("", count, metric, value)
-        for metric, value in (await viewers.at_rest(*self.size, self.plan.changes // 2)).items():
-            self._add("", 1, metric, value)
+        for count in plan.viewers:
+            for metric, value in (await viewers.cost(*size, count, plan.changes)).items():
+                self._add(metric, value, viewers=count)
+        rate = await viewers.stream_bytes_per_second(*size, plan.changes // 2)
+        self._add("stream_bytes_per_second", rate)
         return version
 
-    async def _view(self, browser: Browser, view: str, repetition: int) -> None:
-        async with tab.opened(browser, view, *self.size) as opened:
-            if view == report.OVERLAY:
-                self._add(view, 1, "drawn_seconds", await opened.drawn_seconds(), repetition)
-            for _ in range(self.plan.updates):
-                self._add(view, 1, "update_ms", await opened.update_ms(), repetition)
-            whole = await opened.main_thread_ms(self.plan.updates)
-            self._add(view, 1, "main_thread_ms", whole, repetition)
+    async def _view(self, opened: tab.Tab, view: str, repetition: int) -> None:
+        add = partial(self._add, view=view, repetition=repetition)
+        if view == report.OVERLAY:
+            add("drawn_seconds", await opened.drawn_seconds())
+        for _ in range(self.plan.updates):
+            add("update_ms", await opened.update_ms())
+        add("main_thread_ms", await opened.main_thread_ms(self.plan.updates))
 
-    async def _memory(self, browser: Browser) -> None:
-        async with tab.opened(browser, report.OVERLAY, *self.size) as opened:
-            await opened.drawn_seconds()
-            for sample in range(report.SAMPLES):
-                heap = await opened.heap_mib(self.plan.hour // report.SAMPLES)
-                self._add(report.OVERLAY, 1, "heap_mib", heap, sample)
-
-    def _add(self, view: str, viewers: int, metric: str, value: float, repetition: int = 0) -> None:
-        where: dict[str, Any] = {"view": view, "nodes": self.plan.nodes, "viewers": viewers}
+    def _add(
+        self, metric: str, value: float, *, view: str = "", viewers: int = 1, repetition: int = 0
+    ) -> None:
+        where = {"view": view, "nodes": self.plan.nodes, "viewers": viewers}
         what = {"metric": metric, "value": round(value, 3), "repetition": repetition}
-        self.cells.append(where | what)
+        self.cells.append({**where, **what})
         self.session.say(f"{view or 'operator'}, {viewers} viewers: {metric} {value:.3g}")
 
 

@@ -23,7 +23,10 @@ from partisan_operator.status.announcements import announcements
 from partisan_operator.status.run import Ledger
 from partisan_operator.status.status import Findings, status_of
 
-NODES, LINKS, DEGREE = 1024, 3000, 6
+NAME, SEED = "ads", 1
+DEGREE = 6
+"""Links of a node, at most."""
+
 PERIOD = 6.0
 """Seconds between two reconciles of an open cluster of 1,024 nodes."""
 
@@ -54,11 +57,9 @@ class Node:
 class Recording:
     """A cluster, a hub that learns of it, and the faults that a test or a benchmark asks for."""
 
-    def __init__(
-        self, hub: Hub, *, nodes: int = NODES, links: int = LINKS, name: str = "ads", seed: int = 1
-    ) -> None:
+    def __init__(self, hub: Hub, *, nodes: int, links: int) -> None:
         """Makes the cluster, joined, and its run under way."""
-        self.hub, self.random = hub, random.Random(seed)
+        self.hub, self.random = hub, random.Random(SEED)
         self.now = datetime(2026, 1, 1, tzinfo=UTC)
         self.spec: dict[str, Any] = {
             "replicas": nodes,
@@ -66,10 +67,9 @@ class Recording:
             "overlay": {"kind": "HyParView"},
             "workload": {"adCounter": {"ads": 1, "impressions": nodes * INCREMENTS}},
         }
-        self.name, self.status = name, PartisanClusterStatus()
-        self.ledger, self.seen = Ledger(), dict[str, Seen]()
+        self.status, self.ledger, self.seen = PartisanClusterStatus(), Ledger(), dict[str, Seen]()
         self.divided = False
-        self.nodes = {pod: Node() for pod in naming.pod_names(name, nodes)}
+        self.nodes = {pod: Node() for pod in naming.pod_names(NAME, nodes)}
         names = list(self.nodes)
         self.random.shuffle(names)
         for left, right in zip(names, names[1:] + names[:1], strict=True):
@@ -82,7 +82,7 @@ class Recording:
     def cluster(self) -> PartisanCluster:
         """The cluster as the API server has it."""
         metadata = {
-            **{"namespace": "default", "name": self.name, "uid": f"uid-{self.name}"},
+            **{"namespace": "default", "name": NAME, "uid": f"uid-{NAME}"},
             **{"generation": 1, "creationTimestamp": "2026-01-01T00:00:00Z"},
         }
         status = self.status.to_wire()

@@ -4,9 +4,14 @@ from collections.abc import Mapping, Sequence
 from statistics import median, quantiles
 from typing import Any
 
+from scale_tests.host.documents import data_of
+from scale_tests.measure import spread
 from scale_tests.measure.checks import Check, at_most
 from scale_tests.measure.page import Table
 from scale_tests.measure.spread import Cell, Spread, having
+from scale_tests.measure.tables import forms, tabulated
+
+_DATA = data_of(__file__)
 
 OVERLAY = "overlay"
 VIEWS = (OVERLAY, "nodes", "traffic", "run", "events")
@@ -24,10 +29,7 @@ def values(cells: Sequence[Cell], metric: str, *, view: str = "", viewers: int =
 def growth(cells: Sequence[Cell]) -> float | None:
     """The tab's memory in the last quarter of the changes over that in the second."""
     heap = values(cells, "heap_mib", view=OVERLAY)
-    quarter = len(heap) // 4
-    return (
-        round(median(heap[-quarter:]) / median(heap[quarter : 2 * quarter]), 3) if quarter else None
-    )
+    return round(spread.growth(heap), 3) if heap else None
 
 
 def checks(cells: Sequence[Cell]) -> list[Check]:
@@ -53,55 +55,28 @@ def checks(cells: Sequence[Cell]) -> list[Check]:
 
 def tables(cells: Sequence[Cell]) -> dict[str, Table]:
     """Views and viewers."""
+    metrics = {cell["metric"] for cell in cells}
     views = [
-        [
-            view,
-            *(
-                str(Spread.of(found)) if (found := values(cells, metric, view=view)) else "-"
-                for metric in ("drawn_seconds", "update_ms", "main_thread_ms", "heap_mib")
-            ),
-        ]
+        {"view": view}
+        | {name: Spread.of(own) for name in metrics if (own := values(cells, name, view=view))}
         for view in VIEWS
     ]
-    counts = sorted({cell["viewers"] for cell in cells if not cell["view"]})
-    operator = [
-        [
-            str(count),
-            *(
-                f"{found[0]:,.2f}" if (found := values(cells, metric, viewers=count)) else "-"
-                for metric in (
-                    "operator_cpu_percent",
-                    "operator_memory_mib",
-                    "stream_bytes_per_second",
-                )
-            ),
-        ]
-        for count in counts
+    viewers = [
+        {"viewers": count}
+        | {cell["metric"]: cell["value"] for cell in having(cells, view="", viewers=count)}
+        for count in sorted({cell["viewers"] for cell in cells if not cell["view"]})
     ]
     return {
-        "The page: median (least to greatest)": Table(
-            head=("view", "drawn, s", "a change, ms", "with drawing, ms", "heap, MiB"), rows=views
+        "The page: median (least to greatest)": tabulated(
+            forms(_DATA["views"], missing="-"), views
         ),
-        "The operator": Table(
-            head=("viewers", "% of a CPU", "memory, MiB", "stream at rest, bytes/s"), rows=operator
-        ),
+        "The operator": tabulated(forms(_DATA["viewers"], missing="-"), viewers),
     }
 
 
 def text(meta: Mapping[str, Any], _cells: Sequence[Cell]) -> list[str]:
     """The circumstances of a run."""
-    config = meta["config"]
-    return [
-        f"A synthetic cluster of {config['nodes']:,} nodes and {config['links']:,} links: a random "
-        "graph from a seed, with at most six links at a node, as in HyParView. It is changed by "
-        "kills, switches of the overlay and partitions. Status, Events, stream and page are the "
-        "operator's own code; Chromium draws in software.",
-        "A change is `performance.measure` around its application on the main thread; with "
-        "drawing, all tasks of the main thread until the second frame after it. Memory is the heap "
-        f"after a collection, {SAMPLES} times over {config['changes']} changes. The operator's "
-        "figures are for a change every 6 seconds; the simulation of the cluster is not in them. "
-        "At rest the run of the workload is over, and only counters of traffic change.",
-    ]
+    return [part.format(**meta["config"], samples=SAMPLES) for part in _DATA["text"]]
 
 
 def _most(cells: Sequence[Cell], view: str) -> float | None:

@@ -2,10 +2,10 @@
 
 import asyncio
 import gc
+import os
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 from partisan_operator.api import metrics
@@ -15,6 +15,7 @@ from partisan_operator.observe.observation import Observation
 
 from scale_tests.benches.console.recording import PERIOD, Recording
 from scale_tests.benches.console.served import TOKEN, Served, served
+from scale_tests.host import procfs
 from scale_tests.host.units import MIB
 
 PATH = "/v1/stream?namespace=default&cluster=ads"
@@ -62,8 +63,8 @@ async def cost(nodes: int, links: int, viewers: int, steps: int) -> dict[str, fl
     }
 
 
-async def at_rest(nodes: int, links: int, steps: int) -> dict[str, float]:
-    """The bytes per second of the stream to one viewer, of a cluster whose run is over."""
+async def stream_bytes_per_second(nodes: int, links: int, steps: int) -> float:
+    """The stream to one viewer at rest, of a cluster whose run is over."""
     hub = Hub()
     async with served(hub) as site:
         recording = Recording(hub, nodes=nodes, links=links)
@@ -71,8 +72,7 @@ async def at_rest(nodes: int, links: int, steps: int) -> dict[str, float]:
             await _pass(recording.step, WARM_UP)
             before = _value(metrics.console_bytes)
             await _pass(recording.step, steps)
-            sent = _value(metrics.console_bytes) - before
-            return {"stream_bytes_per_second": sent / (steps * PERIOD)}
+            return (_value(metrics.console_bytes) - before) / (steps * PERIOD)
 
 
 async def _pass(change: Callable[[], object], steps: int) -> float:
@@ -108,5 +108,4 @@ def _value(metric: Any) -> float:
 
 def _resident() -> int:
     gc.collect()
-    status = Path("/proc/self/status").read_text().splitlines()
-    return 1024 * next(int(line.split()[1]) for line in status if line.startswith("VmRSS:"))
+    return procfs.memory(os.getpid())["Rss"]
