@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from statistics import median
 
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
@@ -54,8 +53,6 @@ def plot_formation(figure: Figure, samples: Sequence[Sample]) -> None:
 
 def plot_impressions(figure: Figure, samples: Sequence[Sample]) -> None:
     """The replicas' counts with the threshold, and how far they are behind the first: medians."""
-    top: Axes
-    bottom: Axes
     top, bottom = figure.subplots(2, height_ratios=(2, 1), sharex=True)
     counts = {s.seconds: [node.value for node in s.nodes] for s in samples if s.nodes}
     lags = {second: [max(held) - value for value in held] for second, held in counts.items()}

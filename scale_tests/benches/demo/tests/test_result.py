@@ -2,15 +2,19 @@
 
 from dataclasses import replace
 
-from scale_tests.benches.demo.result import checks, compute
+from scale_tests.benches.demo.report import Report
 from scale_tests.benches.demo.sample import Sample
 from scale_tests.benches.demo.tests import runs
 from scale_tests.cluster.partisan import milestones
 from scale_tests.cluster.tests.nodes import NODES
 
 
+def report(samples: list[Sample]) -> Report:
+    return Report(manifest=runs.MANIFEST, samples=samples, versions=runs.VERSIONS)
+
+
 def failed(samples: list[Sample]) -> list[str]:
-    return [check.name for check in checks(compute(samples, {}), samples[-1].nodes) if not check.ok]
+    return [check.name for check in report(samples).checks(()) if not check.ok]
 
 
 def test_a_good_run_meets_every_target() -> None:
@@ -18,7 +22,7 @@ def test_a_good_run_meets_every_target() -> None:
 
 
 def test_the_result_has_the_fields_that_scripts_read() -> None:
-    result = compute(runs.run(), runs.VERSIONS)
+    result = report(runs.run()).result
     assert result["nodes"] == result["ready"] == result["joined"] == NODES
     assert (result["components"], result["converged"]) == (1, True)
     assert (result["value"], result["increments_sum"], result["threshold"]) == (40, 40, 40)
