@@ -35,7 +35,7 @@ def test_each_benchmark_says_how_it_is_used(name: str, capsys: pytest.CaptureFix
         ("experiments run x --sizes 8,many", "argument --sizes: '8,many' is not such as 32,64"),
         ("prediction cells --budget nan", "argument --budget: 'nan' is no number of seconds"),
         ("prediction cells --timeout -1", "argument --timeout: '-1' is no number of seconds"),
-        ("churn --nodes many", "argument --nodes: many is not between 4 and 1024"),
+        ("churn --nodes many", "argument --nodes: 'many' is no number of nodes from 4 to 1024"),
     ],
 )
 def test_a_wrong_value_is_named_before_anything_is_done(

@@ -7,7 +7,6 @@ target is missed. `QUICK=1`: 16 nodes and shorter faults. `python -m scale_tests
 the rules of a killed run from this machine's packet filter.
 """
 
-import argparse
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 
@@ -28,17 +27,11 @@ from scale_tests.cluster.wait import StalledError
 from scale_tests.host.commands import ROOT
 from scale_tests.localkube import partition
 from scale_tests.measure import versions
-from scale_tests.measure.bench import Bench, Session, option
+from scale_tests.measure.bench import Bench, Session, nodes_from, option
 
 NAMESPACE = "partisan-churn"
 NAME = "churn"
 MUST_GATHER = ROOT / "build" / "must-gather" / "churn"
-
-
-def _size(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and 4 <= int(text) <= 1024):
-        raise argparse.ArgumentTypeError(f"{text} is not between 4 and 1024")
-    return int(text)
 
 
 def _run(session: Session) -> int:
@@ -102,7 +95,9 @@ BENCH = Bench(
     measure=_run,
     options=(
         option("command", nargs="?", choices=("run", "heal"), default="run"),
-        option("--nodes", type=_size, help="how many pods, 4 to 1024 (64; QUICK=1: 16)"),
+        option(
+            "--nodes", type=nodes_from(4, 1024), help="how many pods, 4 to 1024 (64; QUICK=1: 16)"
+        ),
         option("--seed", type=int, default=1, help="the same seed kills the same pods"),
         option(
             "--synchronization", choices=("State", "Delta", "Tree"), default="Delta", metavar="MODE"

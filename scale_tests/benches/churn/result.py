@@ -1,12 +1,11 @@
-"""From a time line to figures, counts and checks."""
+"""From a time line to figures and counts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from scale_tests.benches.churn.scenario import Scenario
 from scale_tests.benches.churn.timeline import Phase, Sample, sent, within
-from scale_tests.measure.checks import Check, equal
+from scale_tests.measure.spread import Cell
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,78 +82,32 @@ class Recording:
         """The figures of each phase."""
         return [outcome(phase, self.samples) for phase in self.phases]
 
+    @property
+    def accounts(self) -> list[Cell]:
+        """The replicas' values when the count was exact after a fault: all due, and none unmade.
 
-def accounts(
-    phases: Sequence[Phase], samples: Sequence[Sample], last: Sample | None
-) -> list[dict[str, Any]]:
-    """The replicas' values when the count was exact after a fault: all due, and none unmade.
-
-    There is one for each phase whose count became exact, and one for `last`, the end, if it came.
-    `due` was made until all nodes were one component again, without what was lost by then; `made`
-    and `lost` are of the time of the values, and what is lost was made.
-    """
-    at = {sample.seconds: sample for sample in samples}
-    ended = [
-        (phase.name, at[phase.whole_at].accounted, at[phase.accounted_at])
-        for phase in phases
-        if phase.whole_at is not None and phase.accounted_at is not None
-    ]
-    ended += [("end of the count", last.accounted, last)] if last else []
-    return [
-        {
-            "name": name,
-            "due": due,
-            "least": held.values[0],
-            "largest": held.values[1],
-            "made": _made(held),
-            "lost": held.cluster.workload.lost_increments,
-        }
-        for name, due, held in ended
-    ]
-
-
-def checks(outcomes: Sequence[Outcome], last: Sample | None, *, planned: int) -> list[Check]:
-    """The targets of a recording with so many planned faults; `last` ended the count, if any."""
-    faults = [o for o in outcomes if o.kind != "calm"]
-    restarted = {name for o in outcomes for name in o.restarted}
-    killed = sum(o.killed for o in faults)
-    # The targets of the end of the count are missed where there was none.
-    run = last.cluster.workload if last else None
-    return [
-        equal(
-            "faults after which the overlay was one component again, of all nodes",
-            sum(o.one_component is not None for o in faults),
-            planned,
-        ),
-        equal(
-            "faults after which every replica held all that had been counted, once",
-            sum(o.accounted is not None for o in faults),
-            planned,
-        ),
-        Check(
-            name="value + lost = increments, in every replica, when the count had ended",
-            value=f"{run.value} + {run.lost_increments} = {run.increments_sum}" if run else None,
-            bar="equal, in all replicas",
-            ok=last is not None and exact(last),
-        ),
-        Check(
-            name="nodes replaced, of those that were killed",
-            value=f"{run.replaced_nodes} of {killed}" if run else None,
-            bar="all, and no other",
-            ok=run is not None and run.replaced_nodes == killed,
-        ),
-        equal("survivors that were restarted", len(restarted), 0),
-        *(
-            Check(
-                name="seconds of the partition until the status reported it",
-                value=cut.told,
-                bar="reported",
-                ok=cut.told is not None,
-            )
-            for cut in faults
-            if cut.kind == "partition"
-        ),
-    ]
+        There is one for each phase whose count became exact, and one for `last`, the end, if it
+        came. `due` was made until all nodes were one component again, without what was lost by
+        then; `made` and `lost` are of the time of the values, and what is lost was made.
+        """
+        at = {sample.seconds: sample for sample in self.samples}
+        ended = [
+            (phase.name, at[phase.whole_at].accounted, at[phase.accounted_at])
+            for phase in self.phases
+            if phase.whole_at is not None and phase.accounted_at is not None
+        ]
+        ended += [("end of the count", self.last.accounted, self.last)] if self.last else []
+        return [
+            {
+                "name": name,
+                "due": due,
+                "least": held.values[0],
+                "largest": held.values[1],
+                "made": _made(held),
+                "lost": held.cluster.workload.lost_increments,
+            }
+            for name, due, held in ended
+        ]
 
 
 def exact(sample: Sample) -> bool:

@@ -2,20 +2,18 @@
 
 import argparse
 import json
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from scale_tests.benches.churn.cli import BENCH
 from scale_tests.benches.churn.report import Report
-from scale_tests.benches.churn.result import Outcome, accounts, checks, exact, outcome
+from scale_tests.benches.churn.result import exact, outcome
 from scale_tests.benches.churn.scenario import Scenario
 from scale_tests.benches.churn.tests.recordings import INCARNATIONS, NAMES, kill, node, ring, sample
 from scale_tests.benches.churn.timeline import Phase, Sample
 from scale_tests.measure import document
 from scale_tests.measure.bench import Session
-from scale_tests.measure.checks import Check
 
 
 def recording() -> tuple[Phase, list[Sample]]:
@@ -32,6 +30,17 @@ def recording() -> tuple[Phase, list[Sample]]:
         sample(14, back, increments=30, lost=1, replaced=1),
         sample(15, back, increments=32, lost=1, replaced=1),
     ]
+
+
+def report(phase: Phase, samples: list[Sample], last: Sample | None = None) -> Report:
+    """The report of a scenario of one fault."""
+    return Report(
+        scenario=Scenario(nodes=4, kills=(), partition_seconds=0),
+        phases=[phase],
+        samples=samples,
+        last=last,
+        versions={"kubernetes": "v1"},
+    )
 
 
 def test_times_count_from_the_end_of_the_fault() -> None:
@@ -66,14 +75,14 @@ def test_a_partition_is_reported_from_its_beginning() -> None:
 def test_a_recovery_that_never_came_misses_its_target() -> None:
     phase, samples = recording()
     phase.whole_at = phase.accounted_at = None
-    held = checked([outcome(phase, samples)], None)
+    held = report(phase, samples).checks(())
     assert [check.ok for check in held] == [False, False, False, False, True]
 
 
 def test_all_targets_are_met_by_a_recording_without_fault() -> None:
     phase, samples = recording()
     last = sample(20, ring(value=31), increments=32, lost=1, replaced=1)
-    assert all(check.ok for check in checked([outcome(phase, samples)], last))
+    assert all(check.ok for check in report(phase, samples, last).checks(()))
 
 
 def test_the_count_is_exact_or_it_is_not() -> None:
@@ -85,17 +94,15 @@ def test_the_count_is_exact_or_it_is_not() -> None:
 def test_a_survivor_that_was_restarted_misses_its_target() -> None:
     phase, samples = recording()
     samples.insert(3, sample(13, (node("churn-1", [], incarnation=99),)))
-    found = outcome(phase, samples)
-    assert found.restarted == ("churn-1",)
-    assert [check.name for check in checked([found], None) if not check.ok][-1].startswith(
-        "survivors"
-    )
+    assert outcome(phase, samples).restarted == ("churn-1",)
+    missed = [check.name for check in report(phase, samples).checks(()) if not check.ok]
+    assert missed[-1].startswith("survivors")
 
 
 def test_counts_are_the_replicas_values_and_the_due_increments() -> None:
     phase, samples = recording()
     last = sample(20, ring(value=31), increments=32, lost=1, replaced=1)
-    fault, end = accounts([phase], samples, last)
+    fault, end = report(phase, samples, last).accounts
     # At 14 s 30 had been made and one of them lost; at 15 s all replicas held 10.
     assert [*fault.values()] == ["kill", 29, 10, 10, 32, 1]
     assert [*end.values()] == ["end of the count", 31, 31, 31, 32, 1]
@@ -104,20 +111,14 @@ def test_counts_are_the_replicas_values_and_the_due_increments() -> None:
 def test_a_recovery_that_never_came_has_no_counts() -> None:
     phase, samples = recording()
     phase.accounted_at = None
-    assert accounts([phase], samples, None) == []
+    assert report(phase, samples).accounts == []
 
 
 @pytest.fixture
 def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The directory of a recording that did not come to its end."""
     phase, samples = recording()
-    found = Report(
-        scenario=Scenario(nodes=4, kills=(0.25,)),
-        phases=[phase],
-        samples=samples,
-        last=None,
-        versions={"kubernetes": "v1"},
-    )
+    found = report(phase, samples)
     monkeypatch.setattr(document, "RESULTS", tmp_path)
     directory = tmp_path / "out" / "churn"
     session = Session(bench=BENCH, options=argparse.Namespace(out=directory), quick=True)
@@ -142,7 +143,3 @@ def test_every_picture_is_in_the_html_and_beside_the_markdown(written: Path) -> 
     page, html = (written / "README.md").read_text(), (written / "report.html").read_text()
     assert all(f"({picture})" in page for picture in pictures)
     assert html.count("<figure><svg") == len(pictures)
-
-
-def checked(outcomes: Sequence[Outcome], last: Sample | None) -> list[Check]:
-    return checks(outcomes, last, planned=1)

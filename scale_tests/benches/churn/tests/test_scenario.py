@@ -117,4 +117,4 @@ def test_small_clusters_see_churn_too() -> None:
 def test_a_size_that_cannot_work_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         BENCH.main(["--nodes", "3"])
-    assert "argument --nodes: 3 is not between 4 and 1024" in capsys.readouterr().err
+    assert "argument --nodes: '3' is no number of nodes from 4 to 1024" in capsys.readouterr().err
