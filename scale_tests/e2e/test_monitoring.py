@@ -9,17 +9,16 @@ import pytest
 
 from charts.tools.alerts import chart_alerts
 from charts.tools.dashboards.files import committed, metrics
-from scale_tests.benches.dashboards.evaluation import (
+from scale_tests.benches.dashboards.pictures import Range, draw
+from scale_tests.benches.dashboards.watched import (
     MOST_SERIES,
     answered,
+    chain,
+    connect_unauthenticated,
     evaluated_rules,
     firing,
     history,
-)
-from scale_tests.benches.dashboards.faults import chain, kept_away
-from scale_tests.benches.dashboards.pictures import Range, draw
-from scale_tests.benches.dashboards.watched import (
-    connect_unauthenticated,
+    kept_away,
     labels_of,
     wait_firing,
     wait_operator_scraped,

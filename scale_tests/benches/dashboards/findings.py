@@ -8,8 +8,7 @@ from typing import Any
 
 from charts.tools.alerts import chart_alerts
 from charts.tools.dashboards.files import committed
-from scale_tests.benches.dashboards import evaluation
-from scale_tests.benches.dashboards.evaluation import MOST_SERIES
+from scale_tests.benches.dashboards import watched
 from scale_tests.benches.dashboards.pictures import Range
 from scale_tests.benches.dashboards.run import (
     CHAIN,
@@ -20,7 +19,6 @@ from scale_tests.benches.dashboards.run import (
     NAMESPACE,
     Stage,
 )
-from scale_tests.benches.dashboards.watched import labels_of
 from scale_tests.cluster.monitoring.cardinality import NODES, Load, NodeSeries, bound, measure
 from scale_tests.measure.checks import Check, at_most
 from scale_tests.measure.page import Table
@@ -63,12 +61,12 @@ class Findings:
     def checks(self, _cells: Sequence[Any]) -> list[Check]:
         """The targets of a run."""
         silent = [query for query, series in self.queries.items() if series == 0]
-        crowded = [query for query, series in self.queries.items() if series > MOST_SERIES]
+        crowded = [query for query, series in self.queries.items() if series > watched.MOST_SERIES]
         wanted = {alert.name for alert in chart_alerts()}
         healthy = {rule["name"] for rule in self.rules if rule["health"] == "ok"}
         found = [
             _none("queries of the dashboards without data", silent),
-            _none(f"queries with more than {MOST_SERIES} series", crowded),
+            _none(f"queries with more than {watched.MOST_SERIES} series", crowded),
             _none("alerts that Prometheus has not evaluated", sorted(wanted - healthy)),
             _none("alerts that fire for the cluster that healed", sorted(self.firing)),
         ]
@@ -113,16 +111,16 @@ def findings(stage: Stage) -> Findings:
     """Asks Prometheus. Raises ApiError, StalledError, ExpectedError."""
     end, asked = time.time(), stage.prometheus
     shown = ranges(stage, end)
-    chain = labels_of(stage.subject(CHAIN, CHAIN_NAMESPACE))
+    chain = watched.labels_of(stage.subject(CHAIN, CHAIN_NAMESPACE))
     return Findings(
         end=end,
-        queries=evaluation.answered(committed().values(), lambda panel: shown(panel.dashboard)),
-        rules=evaluation.evaluated_rules(asked),
+        queries=watched.answered(committed().values(), lambda panel: shown(panel.dashboard)),
+        rules=watched.evaluated_rules(asked),
         histories={
-            alert: evaluation.history(asked, alert, chain, start=stage.started, end=end)
+            alert: watched.history(asked, alert, chain, start=stage.started, end=end)
             for alert in CHAIN_ALERTS
         },
-        firing=evaluation.firing(asked, labels_of(stage.subject(FAULTY))),
+        firing=watched.firing(asked, watched.labels_of(stage.subject(FAULTY))),
         load=measure(stage.page),
         series=stage.series,
     )

@@ -1,7 +1,7 @@
 """Draws the dashboards from a Prometheus, without Grafana: each whole, and its main panels."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from charts.tools.dashboards.files import Panel, Query, panels, resolved
 from scale_tests.benches.dashboards.kinds import KINDS, LINES, STEP, write
 from scale_tests.cluster.kube import Json
 from scale_tests.cluster.monitoring.prometheus import Prometheus
+from scale_tests.host.documents import data_of
 from scale_tests.measure.drawing import GREY, STYLE, save
 
 WIDTH, COLUMNS = 15.0, 24
@@ -21,20 +22,7 @@ WIDTH, COLUMNS = 15.0, 24
 MAIN_WIDTH = 9.0
 """Inches of a picture of main panels, whose texts are large enough for a page."""
 
-MAIN = {
-    "cluster": (
-        *("Nodes", "Components and isolated nodes", "Degree distribution"),
-        *("Messages", "Time to the socket, 99 %", "Counter"),
-    ),
-    "operator": (
-        *("Reconciles", "Duration of a reconcile"),
-        *("Requests to the API server by verb", "Event loop lag"),
-    ),
-    "scalability": (
-        *("Formation time", "Bytes sent per node"),
-        *("Memory per node", "CPU time per node"),
-    ),
-}
+MAIN: Mapping[str, Sequence[str]] = data_of(__file__)
 """The titles of the main panels of each dashboard."""
 
 UNIT = 0.28

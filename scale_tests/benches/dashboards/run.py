@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from scale_tests.benches.dashboards import watched
-from scale_tests.benches.dashboards.faults import chain, kept_away
-from scale_tests.benches.dashboards.watched import wait_scraped
 from scale_tests.cluster.environment import Environment
 from scale_tests.cluster.kube import Cluster, Json, core
 from scale_tests.cluster.monitoring.cardinality import NodeSeries, node_series
@@ -21,6 +19,7 @@ from scale_tests.localkube.certificates import issue_authority
 IMPRESSIONS = 20
 """Of each node, one a second: so long does a run count."""
 
+OVERLAYS = ("HyParView", "FullMesh")
 COMPARED = ".+-[0-9]+"
 """The names of the clusters of the comparison, as a regular expression."""
 
@@ -30,9 +29,8 @@ class Plan:
     """The sizes of a staging run."""
 
     sizes: tuple[int, ...]
-    """In nodes; there is a cluster of each for each of `overlays`, one after the other."""
+    """In nodes; there is a cluster of each for each of `OVERLAYS`, one after the other."""
 
-    overlays: tuple[str, ...]
     faulty_nodes: int
     """Nodes of the cluster in which things go wrong."""
 
@@ -42,11 +40,11 @@ class Plan:
     @property
     def clusters(self) -> list[tuple[str, int]]:
         """The overlay and the size of each cluster of the comparison."""
-        return [(overlay, nodes) for overlay in self.overlays for nodes in self.sizes]
+        return [(overlay, nodes) for overlay in OVERLAYS for nodes in self.sizes]
 
 
-FULL = Plan(sizes=(4, 8, 16, 32), overlays=("HyParView", "FullMesh"), faulty_nodes=32, killed=4)
-QUICK = Plan(sizes=(4, 8), overlays=("HyParView", "FullMesh"), faulty_nodes=8, killed=1)
+FULL = Plan(sizes=(4, 8, 16, 32), faulty_nodes=32, killed=4)
+QUICK = Plan(sizes=(4, 8), faulty_nodes=8, killed=1)
 
 
 def compared(overlay: str, nodes: int) -> Json:
@@ -111,10 +109,10 @@ def perform(stage: Stage, plan: Plan) -> None:
     watched.wait_operator_scraped(stage.prometheus)
     compare(stage, plan)
     broken = stage.subject(CHAIN, CHAIN_NAMESPACE)
-    broken.apply(chain(CHAIN)).wait_steady()
-    wait_scraped(stage.prometheus, broken, "sum(up{%s})", broken.status().replicas_wanted)
+    broken.apply(watched.chain(CHAIN)).wait_steady()
+    watched.wait_scraped(stage.prometheus, broken, "sum(up{%s})", broken.status().replicas_wanted)
     stage.say(f"{CHAIN}: the node in the middle is kept away")
-    with kept_away(broken, f"{CHAIN}-1"):
+    with watched.kept_away(broken, f"{CHAIN}-1"):
         inject_faults(stage, plan)
         for alert in CHAIN_ALERTS:
             stage.say(f"{CHAIN}: waiting until {alert} fires")
@@ -150,7 +148,7 @@ def inject_faults(stage: Stage, plan: Plan) -> None:
 
     def strike() -> None:
         subject.wait_counted(nodes * IMPRESSIONS)
-        wait_scraped(stage.prometheus, subject, "sum(up{%s})", nodes)
+        watched.wait_scraped(stage.prometheus, subject, "sum(up{%s})", nodes)
         victims = [f"{FAULTY}-{ordinal * nodes // plan.killed}" for ordinal in range(plan.killed)]
         stage.say(f"{FAULTY}: an unauthenticated peer connects, {', '.join(victims)} are killed")
         watched.connect_unauthenticated(subject, f"{FAULTY}-{nodes - 1}")

@@ -3,8 +3,8 @@
 from typing import cast
 
 from charts.tools.dashboards.files import committed
-from scale_tests.benches.dashboards.evaluation import answered, history
 from scale_tests.benches.dashboards.pictures import Range
+from scale_tests.benches.dashboards.watched import answered, history
 from scale_tests.cluster.kube import Json
 from scale_tests.cluster.monitoring.prometheus import Prometheus
 
