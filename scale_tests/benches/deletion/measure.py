@@ -4,10 +4,11 @@ import os
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from scale_tests.benches.deletion.plan import CLUSTER, WHERE, Point
+from scale_tests.benches.deletion.plan import CLUSTER, Point
+from scale_tests.cluster.agent import machine
 from scale_tests.cluster.kube import ApiError, Cluster, core, partisan_cluster
 from scale_tests.cluster.local_nodes import processes
 from scale_tests.cluster.monitoring.exposition import Page
@@ -45,40 +46,29 @@ class Probe:
         self.asked += 1
 
 
-@dataclass
-class Meter:
-    """The processor time of all nodes, the ended ones included.
+def cpu_seconds() -> float:
+    """The processor time of all nodes since the agent's start, the ended ones included.
 
     The kernel adds that of children which the agent, this process's parent, has waited for.
     """
-
-    agent: int = field(default_factory=os.getppid)
-
-    def seconds(self) -> float:
-        """Since the agent's start."""
-        return procfs.children_cpu_seconds(self.agent) + sum(self.living().values())
-
-    def living(self) -> dict[str, float]:
-        """Of each node that runs, by its pod's name."""
-        found = {}
-        for pod, pid in processes(NAMESPACE).items():
-            with suppress(*procfs.ENDED):
-                found[pod] = procfs.cpu_seconds(pid)
-        return found
+    seconds = procfs.children_cpu_seconds(os.getppid())
+    for pid in processes(NAMESPACE).values():
+        with suppress(*procfs.ENDED):
+            seconds += procfs.cpu_seconds(pid)
+    return seconds
 
 
 def run(cluster: Cluster, point: Point, say: Callable[[str], None]) -> Cell:
     """Runs a cell. Raises ApiError, StalledError: the cluster does not form."""
     renew_namespace(cluster, NAMESPACE, restricted=True)
-    meter = Meter()
-    at_start, began = meter.seconds(), time.monotonic()
+    at_start, began = cpu_seconds(), time.monotonic()
     cluster.create(partisan_cluster(NAMESPACE), point.manifest())
     _await_formation(cluster, say)
-    formation_seconds, formed = time.monotonic() - began, meter.seconds()
+    formation_seconds, formed = time.monotonic() - began, cpu_seconds()
     otp = {node.otp for node in read_nodes(cluster, NAMESPACE, [f"{CLUSTER}-0", f"{CLUSTER}-1"])}
     say(f"formed in {formation_seconds:.0f} s, {formed - at_start:.1f} s of processor time")
     time.sleep(SETTLE_SECONDS)
-    before, calls_before = meter.seconds(), api_calls(cluster)
+    before, calls_before = cpu_seconds(), api_calls(cluster)
     probe = Probe(cluster)
     with repeating(probe.ask, _PROBE_SECONDS):
         deleting = time.monotonic()
@@ -94,10 +84,10 @@ def run(cluster: Cluster, point: Point, say: Callable[[str], None]) -> Cell:
     return {
         "nodes": point.nodes,
         "overlay": point.overlay,
-        "where": WHERE,
+        "where": machine.NAME,
         "deleted": point.deleted,
         "seconds": round(seconds, 2),
-        "nodes_cpu_s": round(meter.seconds() - before, 2),
+        "nodes_cpu_s": round(cpu_seconds() - before, 2),
         "formation_cpu_s": round(formed - at_start, 2),
         "formation_seconds": round(formation_seconds, 2),
         "api_calls": round(api_calls(cluster) - calls_before) - probe.asked - polls,

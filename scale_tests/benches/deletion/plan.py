@@ -6,14 +6,19 @@ from dataclasses import dataclass
 from scale_tests.cluster import crd
 from scale_tests.cluster.agent import machine
 from scale_tests.cluster.kube import Json, manifest
+from scale_tests.host.documents import data_of
+from scale_tests.host.templates import filled
 
 SIZES = (64, 256, 1024)
 LARGEST_MESH = 64
 """Nodes of a full mesh at the most: 256 have 200,000 connections, too many for two CPUs to form."""
 
 CLUSTER = "ads"
-WHERE = "processes"
-"""The place of the nodes: plain processes of a node agent."""
+PARAMETERS: dict[str, Json] = {
+    "ClientServer": {"clientServer": {"servers": 1}},
+    "Static": {"static": {"pattern": "Ring"}},
+}
+"""The parameters of overlays that have no defaults."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,31 +35,17 @@ class Point:
         return f"{self.overlay.lower()}-{self.nodes}-{self.deleted}"
 
     def manifest(self) -> Json:
-        """The cluster, which counts until it is deleted."""
+        """The cluster."""
         large = self.nodes > SIZES[0]
-        return manifest(
-            CLUSTER,
-            replicas=self.nodes,
-            overlay=_overlay(self.overlay),
-            # Two CPUs have two milliseconds of each second for one of a thousand nodes, and a
-            # mesh of 256 has 32,640 links to keep alive and to gossip over.
-            heartbeatInterval="30s" if large else "5s",
-            workload={
-                "adCounter": {
-                    "impressions": 1_000_000,
-                    "incrementInterval": "10s",
-                    "propagationInterval": "15s" if large else "5s",
-                },
-                "synchronization": "Aggregate" if large else "Delta",
-            },
-            channels=[
-                {"name": "default", "parallelism": 1},
-                {"name": "gossip", "parallelism": 1, "monotonic": True},
-            ],
-            resources={"requests": {"cpu": "1m", "memory": "18Mi"}},
-            nodeSelector={machine.LABEL: machine.NAME},
-            tolerations=[{"key": machine.LABEL, "operator": "Exists"}],
+        spec = filled(
+            data_of(__file__),
+            machine=machine,
+            heartbeat="30s" if large else "5s",
+            propagation="15s" if large else "5s",
+            synchronization="Aggregate" if large else "Delta",
         )
+        overlay = {"kind": self.overlay, **PARAMETERS.get(self.overlay, {})}
+        return manifest(CLUSTER, replicas=self.nodes, overlay=overlay, **spec)
 
 
 def points(
@@ -74,10 +65,3 @@ def points(
         ]
         found.append(Point(nodes=nodes, overlay="HyParView", deleted="namespace"))
     return [point for point in found if point.overlay in (overlays or kinds)]
-
-
-def _overlay(kind: str) -> Json:
-    parameters = {"ClientServer": {"servers": 1}, "Static": {"pattern": "Ring"}}
-    if kind not in parameters:
-        return {"kind": kind}
-    return {"kind": kind, kind[0].lower() + kind[1:]: parameters[kind]}
