@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from scale_tests.benches.client_server.experiment import Run
-from scale_tests.benches.client_server.figures import lasted, peak, run_of
+from scale_tests.benches.client_server.report import lasted, peak, run_of
 from scale_tests.host.documents import data_of
 from scale_tests.measure import drawing, page
 from scale_tests.measure.drawing import (

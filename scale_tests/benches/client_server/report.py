@@ -1,17 +1,18 @@
-"""From the runs to targets, tables and the page."""
+"""From the runs to figures, targets, tables and the page."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from statistics import median
 from typing import Any
 
-from scale_tests.benches.client_server import experiment, figures
+from scale_tests.benches.client_server import experiment
 from scale_tests.benches.client_server.experiment import Run
-from scale_tests.benches.client_server.figures import growth, peak, run_of
 from scale_tests.host.documents import data_of
 from scale_tests.host.units import GIB
+from scale_tests.measure import spread
 from scale_tests.measure.checks import Check, at_least, at_most
 from scale_tests.measure.page import Table
-from scale_tests.measure.spread import Cell
-from scale_tests.measure.tables import tabulated
+from scale_tests.measure.spread import Cell, read
+from scale_tests.measure.tables import forms, tabulated
 
 MOST_GROWTH = 1.25
 """Growth of a bounded server's memory from the second quarter of a run to its last, at most."""
@@ -19,30 +20,29 @@ MOST_GROWTH = 1.25
 COLLAPSE = 4.0
 """Memory of the server without bounds over that of the bounded one, at least."""
 
-_TEXT: Mapping[str, str] = data_of(__file__)
+_TEXT = data_of(__file__)
 
-_RUNS: dict[str, Callable[[Cell], str]] = {
-    "run": lambda cell: run_of(cell).title,
-    "time compression": lambda cell: f"{cell['speedup']:g}",
-    "increments": lambda cell: f"{cell['increments_sum']:,}" if _ended(cell) else "-",
-    "per node": lambda cell: f"{cell['increments']:,}",
-    "joining, s": lambda cell: f"{cell['seconds_joining']:,.0f}",
-    "run, s": lambda cell: f"{figures.lasted(cell):,.0f}",
-    "value": lambda cell: ", ".join(f"{v:,}" for v in cell.get("values", [])) or "-",
-    "different replicas": lambda cell: f"{cell['digests'] - 1}" if _ended(cell) else "-",
-    "payload, GiB": lambda cell: f"{cell['bytes_payload'] / GIB:.2f}" if _ended(cell) else "-",
-}
 
-_SERVERS: dict[str, Callable[[Cell], str]] = {
-    "run": lambda cell: run_of(cell).title,
-    "outcome": lambda cell: str(cell["outcome"]),
-    "settled, MiB": lambda cell: f"{figures.settled(cell):,.0f}",
-    "peak, MiB": lambda cell: f"{peak(cell):,.0f}",
-    "limit, MiB": lambda cell: f"{cell['memory_limit']:,.0f}",
-    "growth": lambda cell: f"{growth(cell):.2f}",
-    "answered, %": lambda cell: f"{figures.answered_percent(cell):.0f}",
-    "dropped": lambda cell: f"{figures.dropped(cell):,}",
-}
+def run_of(cell: Cell) -> Run:
+    """The plan of a cell's run."""
+    return read(Run, cell)
+
+
+def lasted(cell: Cell) -> float:
+    """Seconds from the start of the run to its end."""
+    return float(cell["samples"][-1]["second"])
+
+
+def peak(cell: Cell) -> float:
+    """The most memory of a server, in MiB."""
+    return max(_memory(cell))
+
+
+def is_exact(cell: Cell) -> bool:
+    """Whether all nodes ended with the same counter, to the last increment."""
+    return cell["outcome"] == "finished" and (
+        (cell["digests"], cell["values"]) == (1, [cell["increments_sum"]])
+    )
 
 
 def checks(cells: Sequence[Cell]) -> list[Check]:
@@ -50,14 +50,14 @@ def checks(cells: Sequence[Cell]) -> list[Check]:
     found = []
     bounded = [cell for cell in cells if cell["bounded"]]
     for cell in bounded:
-        title, grown = run_of(cell).title, growth(cell)
+        title, grown = run_of(cell).title, spread.growth(_memory(cell))
         name = f"{title}: growth of the server's memory, last over second quarter"
         found += [
             Check(
                 name=f"{title}: every node ends with the exact counter",
                 value=cell["outcome"],
                 bar="finished",
-                ok=figures.is_exact(cell),
+                ok=is_exact(cell),
             ),
             at_most(name, grown, MOST_GROWTH, shown=round(grown, 2)),
         ]
@@ -72,10 +72,35 @@ def checks(cells: Sequence[Cell]) -> list[Check]:
 
 def tables(cells: Sequence[Cell]) -> dict[str, Table]:
     """The runs, and their servers."""
+    rows, columns = [_row(cell) for cell in cells], _TEXT["columns"]
     return {
-        "Runs": tabulated(_RUNS, cells, _TEXT["runs"]),
-        "Servers": tabulated(_SERVERS, cells, _TEXT["servers"]),
+        "Runs": tabulated(forms(columns["runs"], missing="-"), rows, _TEXT["runs"]),
+        "Servers": tabulated(forms(columns["servers"]), rows, _TEXT["servers"]),
     }
+
+
+def _row(cell: Cell) -> Cell:
+    """A run by the names of its figures in the formats of the columns."""
+    memory, samples = _memory(cell), cell["samples"]
+    answered = [sample["servers_answering"] == cell["servers"] for sample in samples]
+    row = {
+        # Of the servers while they answered, where the run was ended early; else of all nodes.
+        "dropped": max(sample["dropped"] for sample in samples),
+        **cell,
+        "title": run_of(cell).title,
+        "compression": cell["speedup"],
+        "lasted": lasted(cell),
+        "settled": median(memory[-max(1, len(memory) // 4) :]),
+        "peak": peak(cell),
+        "growth": spread.growth(memory),
+        "answered": 100 * sum(answered) / len(samples),
+    }
+    # Of a run that is complete, all of whose nodes reported their values.
+    if "digests" in cell:
+        row["value"] = ", ".join(f"{value:,}" for value in cell["values"]) or None
+        row["different"] = cell["digests"] - 1
+        row["payload"] = cell["bytes_payload"] / GIB
+    return row
 
 
 def text(meta: Mapping[str, Any], cells: Sequence[Cell]) -> list[str]:
@@ -92,12 +117,42 @@ def text(meta: Mapping[str, Any], cells: Sequence[Cell]) -> list[str]:
     }
     return [
         *(_TEXT[part].format(**values) for part in ("nodes", "workload")),
-        *(f"{run_of(cell).title}: {figures.ending(cell)}." for cell in cells),
+        *(f"{run_of(cell).title}: {ending(cell)}." for cell in cells),
         *([f"Not run, or incomplete: {missing}."] if missing else []),
         *(_TEXT[part].format(**values) for part in ("bounds", "again")),
     ]
 
 
-def _ended(cell: Cell) -> bool:
-    """Whether the run is complete, and all nodes reported their values."""
-    return "digests" in cell
+def ending(cell: Cell) -> str:
+    """The ending of a run, as a sentence without a full stop."""
+    seconds = f"{lasted(cell):,.0f} s"
+    match cell["outcome"]:
+        case "finished" if is_exact(cell):
+            return f"finished after {seconds}: every node holds {cell['increments_sum']:,}"
+        case "finished":
+            return f"finished after {seconds}, with counters that are not exact"
+        case "collapsed":
+            return (
+                f"collapsed: ended after {seconds}, when a server held {peak(cell):,.0f} MiB of "
+                f"the {cell['memory_limit']:,.0f} it was given; {_silence(cell)}"
+            )
+        case "killed":
+            return (
+                f"collapsed: the kernel killed a server after {seconds} for want of memory; it had "
+                f"been seen with {peak(cell):,.0f} MiB; {_silence(cell)}"
+            )
+        case _:
+            return f"stalled: ended after {seconds}, when nothing had moved for long"
+
+
+def _silence(cell: Cell) -> str:
+    answered = [sample["second"] for sample in cell["samples"] if sample["servers_answering"]]
+    if not answered:
+        return "it had answered no question"
+    if answered[-1] == lasted(cell):
+        return "it answered questions to the end"
+    return f"the last question that it answered was at {answered[-1]:,.0f} s"
+
+
+def _memory(cell: Cell) -> list[float]:
+    return [float(sample["memory_mib"]) for sample in cell["samples"]]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from scale_tests.benches.client_server import figures, report
+from scale_tests.benches.client_server import report
 from scale_tests.benches.client_server.cli import BENCH, plan, save
 from scale_tests.benches.client_server.experiment import NO_BOUNDS, Run
 from scale_tests.cluster.environment import ConfigurationError
@@ -58,7 +58,7 @@ def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def written(cells: Sequence[Cell], directory: Path) -> str:
     """The page of such runs, out of the three that were planned."""
-    runs = [figures.run_of(c) for c in (FLAT, cell([1], servers=4), COLLAPSED)]
+    runs = [report.run_of(c) for c in (FLAT, cell([1], servers=4), COLLAPSED)]
     session = Session(bench=BENCH, options=Namespace(out=directory), quick=True)
     save(session, cells, runs)
     return (directory / "README.md").read_text()
@@ -124,15 +124,16 @@ def test_a_variable_that_is_no_number_is_named(
 
 
 def test_an_ending_reports_the_fate_of_the_server() -> None:
-    assert figures.ending(FLAT) == "finished after 7 s: every node holds 1,440"
-    assert figures.ending(COLLAPSED) == (
+    assert report.ending(FLAT) == "finished after 7 s: every node holds 1,440"
+    assert report.ending(COLLAPSED) == (
         "collapsed: ended after 3 s, when a server held 130 MiB of the 100 it was given; "
         "the last question that it answered was at 0 s"
     )
-    assert "the kernel killed a server" in figures.ending({**COLLAPSED, "outcome": "killed"})
-    assert figures.ending({**FLAT, "outcome": "stalled"}).startswith("stalled: ended after 7 s")
-    assert figures.ending({**FLAT, "digests": 2}).endswith("counters that are not exact")
-    assert figures.answered_percent(COLLAPSED) == 25
+    assert "the kernel killed a server" in report.ending({**COLLAPSED, "outcome": "killed"})
+    assert report.ending({**FLAT, "outcome": "stalled"}).startswith("stalled: ended after 7 s")
+    assert report.ending({**FLAT, "digests": 2}).endswith("counters that are not exact")
+    (servers,) = report.tables([COLLAPSED])["Servers"].rows
+    assert servers[-2] == "25"
 
 
 def test_the_page_names_the_runs_and_the_removed_bounds(tmp_path: Path) -> None:
