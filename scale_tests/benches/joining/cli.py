@@ -5,30 +5,28 @@ Prints a table, writes build/results/bench.json and a page; ends with 1 when a t
 """
 
 from scale_tests.benches.joining import measure, report
-from scale_tests.benches.joining.measure import CLUSTER, NAMESPACE
 from scale_tests.cluster import operator
 from scale_tests.cluster.kube import Cluster
 from scale_tests.cluster.local_nodes import footprints
-from scale_tests.cluster.nodes import read_nodes
 from scale_tests.cluster.removal import remove_cluster, start_over
+from scale_tests.cluster.subject import Subject
 from scale_tests.measure import versions
 from scale_tests.measure.bench import Bench, Cell, Session
 
-NODES = 32
+NAMESPACE, CLUSTER = "partisan-bench", "bench"
 
 
 def _measure(session: Session) -> int:
     environment = operator.ready_cluster()
     cluster = Cluster(environment.kubeconfig)
+    subject = Subject(environment, cluster, NAMESPACE, CLUSTER)
     start_over(cluster, NAMESPACE, CLUSTER)
     cells: list[Cell] = []
     repetitions = 1 if session.quick else 5
     for repetition in range(repetitions):
-        session.say(f"start of {NODES} pods, {repetition + 1} of {repetitions}")
-        measure.settle(environment)
-        bare = measure.baseline_seconds(environment, cluster, NODES)
-        measure.settle(environment)
-        ours = measure.cluster_seconds(environment, cluster, NODES)
+        session.say(f"start of {measure.NODES} pods, {repetition + 1} of {repetitions}")
+        bare = measure.baseline_seconds(subject)
+        ours = measure.cluster_seconds(subject)
         cells.append({"figure": "start", "baseline_seconds": bare, "cluster_seconds": ours})
         if repetition + 1 < repetitions:
             remove_cluster(cluster, NAMESPACE, CLUSTER)
@@ -40,12 +38,11 @@ def _measure(session: Session) -> int:
     cells.append({"figure": "operator_at_rest", **rest})
     for repetition in range(repetitions):
         session.say(f"boot to joined, {repetition + 1} of {repetitions}")
-        seconds = measure.boot_to_joined(environment, cluster)
-        cells.append({"figure": "boot_to_joined", "seconds": seconds})
+        cells.append({"figure": "boot_to_joined", "seconds": measure.boot_to_joined(subject)})
     status = session.conclude(
         cells,
-        versions=versions.of_cluster(cluster, read_nodes(cluster, NAMESPACE, [f"{CLUSTER}-0"])),
-        config={"nodes": NODES, "repetitions": repetitions},
+        versions=versions.of_cluster(cluster, subject.nodes()),
+        config={"nodes": measure.NODES, "repetitions": repetitions},
     )
     remove_cluster(cluster, NAMESPACE, CLUSTER)
     return status

@@ -11,17 +11,17 @@ from scale_tests.cluster.environment import Environment
 from scale_tests.cluster.kube import ApiError, Cluster, Json, core, manifest
 from scale_tests.cluster.monitoring.exposition import READS, Page
 from scale_tests.cluster.nodes import read_node
-from scale_tests.cluster.partisan import read_cluster, read_pods
+from scale_tests.cluster.subject import Subject
 from scale_tests.cluster.wait import wait_for
 from scale_tests.host import procfs
+from scale_tests.host.templates import filled
 from scale_tests.measure.spread import Cell
 
-NAMESPACE = "partisan-bench"
+NODES = 32
 _AT_REST = 0.2
 """The share of busy processors of a machine at rest: Kubernetes itself uses a tenth of two."""
 
 BASELINE = "baseline"
-CLUSTER = "bench"
 
 
 def settle(environment: Environment) -> None:
@@ -35,37 +35,40 @@ def settle(environment: Environment) -> None:
         )
 
 
-def baseline_seconds(environment: Environment, cluster: Cluster, nodes: int) -> float:
+def baseline_seconds(subject: Subject) -> float:
     """From applying a StatefulSet of bare Erlang VMs to all of its pods running."""
-    body = baseline(nodes, environment.node_image)
+    cluster, image = subject.cluster, subject.environment.node_image
+    documents = yaml.safe_load_all(Path(__file__).with_name("baseline.yaml").read_text())
+    items = filled(list(documents), nodes=NODES, image=image)
+    settle(subject.environment)
     started = time.monotonic()
-    _apply(environment, body)
-    path = f"apis/apps/v1/namespaces/{NAMESPACE}/statefulsets/{BASELINE}"
+    _apply(subject, {"apiVersion": "v1", "kind": "List", "items": items})
+    path = f"apis/apps/v1/namespaces/{subject.namespace}/statefulsets/{BASELINE}"
     wait_for(
-        f"{nodes} bare pods",
+        f"{NODES} bare pods",
         lambda: cluster.get(path).get("status", {}).get("readyReplicas", 0),
-        lambda ready: ready == nodes,
+        lambda ready: ready == NODES,
         period_seconds=0.2,
     )
     elapsed = time.monotonic() - started
-    kinds = "statefulset,configmap,secret"
-    operator.kubectl(environment, "delete", "-n", NAMESPACE, kinds, BASELINE)
+    subject.kubectl("delete", "statefulset,configmap,secret", BASELINE)
     wait_for(
         "the bare pods to be gone",
-        lambda: len(cluster.list(core(NAMESPACE, "pods"), f"app={BASELINE}")),
+        lambda: len(cluster.list(core(subject.namespace, "pods"), f"app={BASELINE}")),
         lambda left: left == 0,
     )
     return elapsed
 
 
-def cluster_seconds(environment: Environment, cluster: Cluster, nodes: int) -> float:
+def cluster_seconds(subject: Subject) -> float:
     """From applying a PartisanCluster to all of its nodes ready and joined, as its status says."""
+    settle(subject.environment)
     started = time.monotonic()
     # A HyParView cluster without a workload.
-    _apply(environment, manifest(CLUSTER, replicas=nodes, overlay={"kind": "HyParView"}))
+    _apply(subject, manifest(subject.name, replicas=NODES, overlay={"kind": "HyParView"}))
     wait_for(
-        f"{nodes} nodes in one overlay",
-        lambda: read_cluster(cluster, NAMESPACE, CLUSTER),
+        f"{NODES} nodes in one overlay",
+        subject.status,
         lambda status: status.steady,
         progress=lambda status: (status.replicas, status.ready, status.joined),
         period_seconds=0.2,
@@ -83,43 +86,30 @@ def overhead(cluster: Cluster, seconds: float) -> Cell:
     return {"seconds": elapsed, "reads": reads, "writes": int(sum(grown.values())) - reads}
 
 
-def boot_to_joined(environment: Environment, cluster: Cluster) -> float:
+def boot_to_joined(subject: Subject) -> float:
     """Replaces one node; returns the time from its successor's boot until it has joined.
 
     The node's incarnation is the time of its boot by the same clock.
     """
-    pod = f"{CLUSTER}-{read_pods(cluster, NAMESPACE, CLUSTER).created - 1}"
-    previous = read_node(cluster, NAMESPACE, pod).incarnation
-    operator.kubectl(environment, "delete", "-n", NAMESPACE, "pod", pod, "--wait=false")
+    cluster, pod = subject.cluster, f"{subject.name}-{NODES - 1}"
+    previous = read_node(cluster, subject.namespace, pod).incarnation
+    subject.kubectl("delete", "pod", pod, "--wait=false")
 
     def boot() -> int:
         try:
-            node = read_node(cluster, NAMESPACE, pod)
+            node = read_node(cluster, subject.namespace, pod)
         except ApiError:
             return 0
         return node.incarnation if node.joined and node.incarnation != previous else 0
 
     booted = wait_for(f"the successor of {pod}", boot, bool, period_seconds=0.02)
     joined = time.time() - booted / 1e6
-    wait_for(
-        "the cluster to be whole",
-        lambda: read_cluster(cluster, NAMESPACE, CLUSTER),
-        lambda status: status.steady,
-    )
+    subject.wait_steady()
     return joined
 
 
-def baseline(nodes: int, image: str) -> Json:
-    """`baseline.yaml`, with so many pods of an image."""
-    items = list(yaml.safe_load_all(Path(__file__).with_name("baseline.yaml").read_text()))
-    stateful_set = items[-1]["spec"]
-    stateful_set["replicas"] = nodes
-    stateful_set["template"]["spec"]["containers"][0]["image"] = image
-    return {"apiVersion": "v1", "kind": "List", "items": items}
-
-
-def _apply(environment: Environment, body: Json) -> None:
-    operator.kubectl(environment, "apply", "-n", NAMESPACE, "-f", "-", stdin=json.dumps(body))
+def _apply(subject: Subject, body: Json) -> None:
+    subject.kubectl("apply", "-f", "-", stdin=json.dumps(body))
 
 
 def _calls(cluster: Cluster) -> dict[str, float]:
