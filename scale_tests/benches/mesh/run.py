@@ -6,12 +6,11 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Event, Thread
 
 from scale_tests.benches.mesh.systems import System
 from scale_tests.cluster.fleet import Fleet, FleetError, Plan, address, fleet, name
 from scale_tests.cluster.views import Views, components, links
-from scale_tests.cluster.wait import StalledError
+from scale_tests.cluster.wait import StalledError, repeating
 from scale_tests.host import procfs
 from scale_tests.measure import emulator
 from scale_tests.measure.spread import Cell
@@ -109,29 +108,22 @@ def within_memory(started: Fleet) -> Iterator[Callable[[], bool]]:
     When less than the machine's reserve is left, nodes are stopped, measured and killed. By a
     thread of its own, since a machine without memory moves pages in and out, and no node answers.
     """
-    over, ended = Event(), list[Cell]()
+    ended = list[Cell]()
 
     def watch() -> None:
-        while not over.wait(MEMORY_CHECK_SECONDS):
-            if procfs.memory_available() < RESERVE_BYTES:
-                pids = _pids(started)
-                procfs.send(signal.SIGSTOP, pids)
-                ended.append(_figures(pids))
-                procfs.send(signal.SIGKILL, pids)
-                return
+        if not ended and procfs.memory_available() < RESERVE_BYTES:
+            pids = _pids(started)
+            procfs.send(signal.SIGSTOP, pids)
+            ended.append(_figures(pids))
+            procfs.send(signal.SIGKILL, pids)
 
     def check() -> bool:
         if ended:
             raise MemoryEndedError(ended[0])
         return True
 
-    watcher = Thread(target=watch)
-    watcher.start()
-    try:
+    with repeating(watch, MEMORY_CHECK_SECONDS):
         yield check
-    finally:
-        over.set()
-        watcher.join()
 
 
 def _pids(started: Fleet) -> list[int]:
