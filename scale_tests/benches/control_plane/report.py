@@ -37,11 +37,6 @@ def pods_of(cell: Cell) -> int:
     return int(cell["clusters"] * cell["pods"])
 
 
-def beyond_limits(cell: Cell) -> float:
-    """Time from applying to the last cluster's Ready, over the least time at the rate limits."""
-    return float(cell["ready_seconds"][-1] / cell["startup"]["allowed_seconds"])
-
-
 def calls_per_second(cell: Cell) -> float:
     """The operator's requests to the API server at rest."""
     return float(sum(cell["at_rest"]["calls"].values()) / cell["at_rest"]["seconds"])
@@ -63,7 +58,7 @@ def checks(cells: Sequence[Cell]) -> list[Check]:
         found.append(at_most(name, value, MOST_STARTUP_SECONDS, shown="-" if p99 is None else p99))
     if singles := having(cells, clusters=1):
         largest = max(singles, key=pods_of)
-        times = beyond_limits(largest)
+        times = largest["ready_seconds"][-1] / largest["startup"]["allowed_seconds"]
         name = f"{scenario_of(largest).title}: apply to Ready over what rate limits allow"
         found.append(at_most(name, times, MOST_BEYOND_LIMITS, shown=round(times, 3)))
     return found

@@ -1,7 +1,5 @@
 """An earlier revision: its chart, and its images under a tag of their own."""
 
-import os
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +7,7 @@ from pathlib import Path
 from scale_tests.cluster import operator
 from scale_tests.cluster.environment import Environment, load_images
 from scale_tests.host import revision as revisions
-from scale_tests.host.commands import ROOT, CommandError, capture
+from scale_tests.host.commands import ROOT, capture, stream
 
 _DIRECTORY = ROOT / "build" / "upgrade"
 _IMAGES = ("erlang-node", "operator")
@@ -38,12 +36,9 @@ def prepare(environment: Environment, revision: str) -> tuple[Environment, str]:
 def _build(source: Path) -> None:
     """Builds the images with the revision's own builder."""
     moved = (source / "images" / "builder").is_dir()
-    builder = "images.builder" if moved else "scale_tests.images"
-    argv = [sys.executable, "-m", builder, "build", *_IMAGES]
-    variables = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-    done = subprocess.run(argv, cwd=source, env=variables, stdin=subprocess.DEVNULL, check=False)
-    if done.returncode != 0:
-        raise CommandError(argv, done.returncode, "its output is above")
+    module = "images.builder" if moved else "scale_tests.images"
+    there = ("env", f"--chdir={source}", "--unset=PYTHONPATH", sys.executable)
+    stream([*there, "-m", module, "build", *_IMAGES])
 
 
 def _copy(archive: Path, target: str) -> None:
