@@ -6,6 +6,7 @@ import secrets
 import shutil
 import signal
 import subprocess
+import tempfile
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -228,17 +229,21 @@ def _request(
 
 
 @contextmanager
-def fleet(plan: Plan, directory: Path, release: Path) -> Iterator[Fleet]:
-    """A fleet whose nodes are yet to be started; all are ended when the block is left."""
+def fleet(plan: Plan, release: Path) -> Iterator[Fleet]:
+    """A fleet whose nodes are yet to be started; all are ended when the block is left.
+
+    Their state and logs are in a directory that goes with them.
+    """
     if not 1 <= plan.nodes <= MOST_NODES:
         raise ValueError(f"nodes must be 1 to {MOST_NODES}, not {plan.nodes}")
-    (directory / "node.config").write_text(plan.config())
-    (directory / "token").write_text(secrets.token_hex(32))
-    nodes = Fleet(plan=plan, directory=directory, release=release)
-    try:
-        yield nodes
-    finally:
-        end(list(nodes.processes.values()))
+    with tempfile.TemporaryDirectory(prefix="fleet-") as directory:
+        nodes = Fleet(plan=plan, directory=Path(directory), release=release)
+        (nodes.directory / "node.config").write_text(plan.config())
+        (nodes.directory / "token").write_text(secrets.token_hex(32))
+        try:
+            yield nodes
+        finally:
+            end(list(nodes.processes.values()))
 
 
 def end(processes: Sequence[subprocess.Popen[bytes]]) -> None:

@@ -1,7 +1,6 @@
 """One run: some servers, many clients, the ad counter with full states, and the servers' memory."""
 
 import signal
-import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -91,11 +90,7 @@ def measure(run: Run, release: Path, say: Callable[[str], None]) -> Cell:
     Raises FleetError: a node ended, or a server cannot have its CPU; StalledError: nodes did not
     join.
     """
-    with (
-        tempfile.TemporaryDirectory(prefix="client-server-") as directory,
-        quota(run.server_cpus) as take,
-        fleet(run.plan(), Path(directory), release) as nodes,
-    ):
+    with quota(run.server_cpus) as take, fleet(run.plan(), release) as nodes:
         began = time.monotonic()
         _start(nodes, run, say)
         joined = time.monotonic() - began
@@ -106,16 +101,13 @@ def measure(run: Run, release: Path, say: Callable[[str], None]) -> Cell:
         # does not answer a request to start.
         for index in range(run.servers):
             take(nodes.processes[index].pid)
-        samples, outcome = _watch(nodes, run, say)
-        agreed = _agreement(nodes) if outcome == "finished" else {}
+        course = _watch(nodes, run, say)
     return {
         "experiment": "client_server",
         "otp": otp,
         **asdict(run),
         "seconds_joining": joined,
-        "outcome": outcome,
-        "samples": samples,
-        **agreed,
+        **course,
     }
 
 
@@ -138,8 +130,8 @@ def _wait_joined(nodes: Fleet, some: range) -> None:
     )
 
 
-def _watch(nodes: Fleet, run: Run, say: Callable[[str], None]) -> tuple[list[Cell], str]:
-    """The servers second by second, and how it ended: finished, collapsed, killed, or stalled."""
+def _watch(nodes: Fleet, run: Run, say: Callable[[str], None]) -> Cell:
+    """How it ended (finished, collapsed, killed, or stalled), and the servers second by second."""
     samples: list[Cell] = []
     clock = StallClock()
     began = time.monotonic()
@@ -152,18 +144,18 @@ def _watch(nodes: Fleet, run: Run, say: Callable[[str], None]) -> tuple[list[Cel
             if not samples or -signal.SIGKILL not in ends:
                 raise
             say(f"{run.title}: the kernel has killed a server: ended")
-            return samples, "killed"
+            return {"outcome": "killed", "samples": samples}
         samples.append(sample)
         if sample["memory_mib"] > run.memory_limit:
             say(f"{run.title}: a server holds {sample['memory_mib']:.0f} MiB: ended")
-            return samples, "collapsed"
-        if sample["converged"] and _all_converged(nodes):
+            return {"outcome": "collapsed", "samples": samples}
+        if sample["converged"] and (agreed := _agreement(nodes)):
             say(f"{run.title}: converged after {sample['second']:.0f} s")
-            return samples, "finished"
+            return {"outcome": "finished", "samples": samples, **agreed}
         percent = int(100 * sample["memory_mib"] / run.memory_limit)
         moves = (sample["value"], sample["done"], sample["converged"], percent)
         if clock.observe(moves) > STALL_SECONDS:
-            return samples, "stalled"
+            return {"outcome": "stalled", "samples": samples}
         if len(samples) % 30 == 0:
             say(
                 f"{run.title}: {sample['second']:.0f} s, {sample['memory_mib']:.0f} MiB, "
@@ -193,17 +185,12 @@ def _sample(nodes: Fleet, run: Run, second: float) -> Cell:
     }
 
 
-def _all_converged(nodes: Fleet) -> bool:
-    statuses = nodes.ask(list(nodes.processes), "/status")
-    return len(statuses) == len(nodes.processes) and all(
-        status["workload"]["converged"] for status in statuses.values()
-    )
-
-
-def _agreement(nodes: Fleet) -> Cell:
-    """The values of all nodes at the end."""
+def _agreement(nodes: Fleet) -> Cell | None:
+    """The values of all nodes at the end; None while not all have reported that they converged."""
     statuses = list(nodes.ask(list(nodes.processes), "/status").values())
     workloads = [status["workload"] for status in statuses]
+    if len(statuses) < len(nodes.processes) or not all(one["converged"] for one in workloads):
+        return None
     return {
         "values": sorted({workload["value"] for workload in workloads}),
         "digests": len({workload["digest"] for workload in workloads}),

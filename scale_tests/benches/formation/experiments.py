@@ -1,7 +1,6 @@
 """The experiments: each returns cells with its measurements."""
 
 import signal
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -31,10 +30,7 @@ class Lab:
     @contextmanager
     def fleet(self, plan: Plan) -> Iterator[Fleet]:
         """A fleet, all of whose nodes are started at once."""
-        with (
-            tempfile.TemporaryDirectory(prefix="fleet-") as directory,
-            fleet(plan, Path(directory), self.release) as nodes,
-        ):
+        with fleet(plan, self.release) as nodes:
             for index in range(plan.nodes):
                 nodes.start(index)
             yield nodes

@@ -1,7 +1,6 @@
 """One cluster of a system: started, formed and watched."""
 
 import signal
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -74,10 +73,7 @@ def measure(system: System, release: Path, nodes: int, tick_seconds: float) -> C
     overlay = f"{{{system.overlay if system.parameters else 'full_mesh'}, {parameters}}}"
     heartbeat_ms = round(tick_seconds * 1000)
     plan = Plan(nodes=nodes, overlay=overlay, servers=system.servers, heartbeat_ms=heartbeat_ms)
-    with (
-        tempfile.TemporaryDirectory(prefix="mesh-") as directory,
-        fleet(plan, Path(directory), release) as started,
-    ):
+    with fleet(plan, release) as started:
         if system.flags is not None:
             started.command = lambda index: command(system, index)
             started.variables = dict(emulator.release().environment)

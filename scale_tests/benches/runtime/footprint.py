@@ -6,7 +6,6 @@ As proportional set size (PSS): the nodes share the pages of the emulator's prog
 import os
 import re
 import subprocess
-import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -106,17 +105,16 @@ def _part(*, permissions: str, name: str) -> str:
 
 
 def _nodes(nodes: int) -> Cell:
-    with tempfile.TemporaryDirectory(prefix="footprint-") as directory:
-        wanted = Plan(nodes=nodes, emulator_flags=ONE_SCHEDULER)
-        with fleet(wanted, Path(directory), build_release()) as started:
-            for index in range(nodes):
-                started.start(index)
-            started.await_views(lambda v: len(v) == nodes and len(components(v)) == 1)
-            cpu_seconds = started.cpu_seconds() / nodes
-            time.sleep(SETTLE_SECONDS)
-            weights = [weigh(process.pid) for process in started.processes.values()]
-            [otp] = started.otp()
-            return {**_cell("node, idle and joined", weights, cpu_seconds), "otp": otp}
+    wanted = Plan(nodes=nodes, emulator_flags=ONE_SCHEDULER)
+    with fleet(wanted, build_release()) as started:
+        for index in range(nodes):
+            started.start(index)
+        started.await_views(lambda v: len(v) == nodes and len(components(v)) == 1)
+        cpu_seconds = started.cpu_seconds() / nodes
+        time.sleep(SETTLE_SECONDS)
+        weights = [weigh(process.pid) for process in started.processes.values()]
+        [otp] = started.otp()
+        return {**_cell("node, idle and joined", weights, cpu_seconds), "otp": otp}
 
 
 def _cell(what: str, weights: Sequence[Weight], cpu_seconds: float | None) -> Cell:

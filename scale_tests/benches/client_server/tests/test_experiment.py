@@ -43,7 +43,8 @@ def watched(
 
     monkeypatch.setattr(experiment, "_sample", sample)
     fleet = Fleet(plan=RUN.plan(), directory=Path(), release=Path(), processes={0: server})
-    return experiment._watch(fleet, RUN, lambda _text: None)
+    found = experiment._watch(fleet, RUN, lambda _text: None)
+    return found["samples"], found["outcome"]
 
 
 def test_a_server_beyond_its_limit_has_collapsed(

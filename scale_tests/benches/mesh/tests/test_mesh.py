@@ -89,7 +89,7 @@ def test_a_size_that_cannot_be_is_refused(given: str, capsys: pytest.CaptureFixt
 
 def test_nodes_are_ended_before_memory_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plan = Plan(nodes=1, overlay="{full_mesh, #{}}")
-    with fleet(plan, tmp_path, release=tmp_path) as started:
+    with fleet(plan, release=tmp_path) as started:
         started.command = lambda _: ("sleep", "600")
         started.start(0)
         with run.within_memory(started) as check:
