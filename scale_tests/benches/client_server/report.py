@@ -125,24 +125,8 @@ def text(meta: Mapping[str, Any], cells: Sequence[Cell]) -> list[str]:
 
 def ending(cell: Cell) -> str:
     """The ending of a run, as a sentence without a full stop."""
-    seconds = f"{lasted(cell):,.0f} s"
-    match cell["outcome"]:
-        case "finished" if is_exact(cell):
-            return f"finished after {seconds}: every node holds {cell['increments_sum']:,}"
-        case "finished":
-            return f"finished after {seconds}, with counters that are not exact"
-        case "collapsed":
-            return (
-                f"collapsed: ended after {seconds}, when a server held {peak(cell):,.0f} MiB of "
-                f"the {cell['memory_limit']:,.0f} it was given; {_silence(cell)}"
-            )
-        case "killed":
-            return (
-                f"collapsed: the kernel killed a server after {seconds} for want of memory; it had "
-                f"been seen with {peak(cell):,.0f} MiB; {_silence(cell)}"
-            )
-        case _:
-            return f"stalled: ended after {seconds}, when nothing had moved for long"
+    ended = "exact" if is_exact(cell) else cell["outcome"]
+    return str(_TEXT["endings"][ended].format(**_row(cell), silence=_silence(cell)))
 
 
 def _silence(cell: Cell) -> str:
