@@ -9,6 +9,7 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from scale_tests.host.documents import data_of
 from scale_tests.measure import page
 from scale_tests.measure.spread import Spread, error_bars
 
@@ -55,6 +56,15 @@ class Picture(Generic[Material]):
     caption: str = ""
     size: tuple[float, float] = (8, 4.5)
     """Width and height in inches."""
+
+
+def described(module: str, *plots: Callable[[Figure, Any], bool | None]) -> list[Picture[Any]]:
+    """Pictures of these plots, described by the YAML next to a module in the same order.
+
+    It has titles, captions and sizes by name; `module` is its `__file__`.
+    """
+    shown = zip(data_of(module).items(), plots, strict=True)
+    return [Picture(name=name, plot=plot, **words) for (name, words), plot in shown]
 
 
 def draw(

@@ -8,7 +8,6 @@ from matplotlib.figure import Figure
 from scale_tests.benches.churn.result import Outcome, Recording
 from scale_tests.benches.churn.timeline import Phase, phase_at, sent
 from scale_tests.cluster.sampler import slopes
-from scale_tests.host.documents import data_of
 from scale_tests.measure.drawing import (
     BLUE,
     GREEN,
@@ -17,8 +16,8 @@ from scale_tests.measure.drawing import (
     PURPLE,
     SKY,
     VERMILION,
-    Picture,
     curve,
+    described,
 )
 
 RATE_SECONDS = 5.0
@@ -133,12 +132,4 @@ def _plot_bars(
     axes.legend(fontsize=9)
 
 
-_TEXT = data_of(__file__)
-PICTURES = tuple(
-    Picture(name=name, plot=plot, size=size, **_TEXT[name])
-    for name, plot, size in (
-        ("churn", plot_timeline, (8.0, 6.0)),
-        ("churn-recovery", plot_recovery, (8.0, 4.0)),
-        ("churn-bytes", plot_traffic, (8.0, 4.0)),
-    )
-)
+PICTURES = described(__file__, plot_timeline, plot_recovery, plot_traffic)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from statistics import median
+from typing import Any
 
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
@@ -15,8 +16,8 @@ from scale_tests.measure.drawing import (
     GREY,
     SKY,
     VERMILION,
-    Picture,
     curve,
+    described,
     legend_below,
 )
 
@@ -35,16 +36,10 @@ def plot_formation(figure: Figure, samples: Sequence[Sample]) -> None:
         ("ready", BLUE, "--", lambda s: s.pods.ready),
         ("joined the overlay", VERMILION, "-", lambda s: s.joined),
     )
+    seconds = [0.0, *(sample.seconds for sample in shown)]
     for label, colour, style, count in lines:
-        axes.step(
-            [0.0] + [s.seconds for s in shown],
-            [0] + [count(s) for s in shown],
-            where="post",
-            label=label,
-            color=colour,
-            linestyle=style,
-            linewidth=2,
-        )
+        form: Any = {"where": "post", "label": label, "color": colour, "linewidth": 2}
+        axes.step(seconds, [0, *map(count, shown)], style, **form)
     axes.axhline(wanted, color=GREY, linewidth=0.8)
     axes.set_ylabel("pods")
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
@@ -89,18 +84,6 @@ def plot_channels(figure: Figure, samples: Sequence[Sample]) -> None:
     _finish(figure)
 
 
-PICTURES: tuple[Picture[Sequence[Sample]], ...] = (
-    Picture(name="formation", title="Formation of the overlay", plot=plot_formation),
-    Picture(
-        name="impressions",
-        title="The counter, as every replica sees it",
-        plot=plot_impressions,
-        size=(8, 5.5),
-    ),
-    Picture(name="channels", title="Traffic by channel", plot=plot_channels),
-)
-
-
 def _finish(figure: Figure) -> None:
     """Apply the settings that all pictures share."""
     figure.axes[-1].set_xlabel("seconds since kubectl apply")
@@ -108,3 +91,6 @@ def _finish(figure: Figure) -> None:
     for axes in figure.axes:
         axes.set_ylim(bottom=0)
     legend_below(figure)
+
+
+PICTURES = described(__file__, plot_formation, plot_impressions, plot_channels)
