@@ -69,9 +69,7 @@ def measure(system: System, release: Path, nodes: int, tick_seconds: float) -> C
         **{"formed": False, "formed_s": None, "held": False, "held_s": 0.0, "ended_by": None},
         **{"cpu_s_per_node": None, "memory_mb_per_node": None},
     }
-    parameters = system.parameters(nodes) if system.parameters else "#{}"
-    overlay = f"{{{system.overlay if system.parameters else 'full_mesh'}, {parameters}}}"
-    heartbeat_ms = round(tick_seconds * 1000)
+    overlay, heartbeat_ms = system.configured(nodes), round(tick_seconds * 1000)
     plan = Plan(nodes=nodes, overlay=overlay, servers=system.servers, heartbeat_ms=heartbeat_ms)
     with fleet(plan, release) as started:
         if system.flags is not None:

@@ -113,10 +113,10 @@ def test_a_cluster_that_takes_too_long_is_given_up(
 
 def test_a_ring_names_each_node() -> None:
     (ring,) = (system for system in SYSTEMS if system.overlay == "static")
-    assert ring.parameters is not None
-    assert ring.parameters(2) == (
-        "#{edges => [{0, 1}, {1, 0}], "
-        'peers => [{<<"fleet-0">>, <<"127.0.3.1">>, 7946}, {<<"fleet-1">>, <<"127.0.3.2">>, 7946}]}'
+    assert ring.configured(2) == (
+        "{static, #{edges => [{0, 1}, {1, 0}], "
+        'peers => [{<<"fleet-0">>, <<"127.0.3.1">>, 7946}, '
+        '{<<"fleet-1">>, <<"127.0.3.2">>, 7946}]}}'
     )
 
 
