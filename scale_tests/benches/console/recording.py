@@ -23,6 +23,9 @@ from partisan_operator.status.announcements import announcements
 from partisan_operator.status.run import Ledger
 from partisan_operator.status.status import Findings, status_of
 
+from scale_tests.host.documents import data_of
+from scale_tests.host.templates import filled
+
 NAME, SEED = "ads", 1
 DEGREE = 6
 """Links of a node, at most."""
@@ -35,6 +38,8 @@ MESSAGES = 8
 
 INCREMENTS = 60
 """Increments of each node in the run."""
+
+_STATEFUL_SET = data_of(__file__)
 
 
 @dataclass
@@ -264,17 +269,8 @@ class Recording:
 
 def _stateful_sets(cluster: PartisanCluster) -> dict[tuple[str, str], dict[str, Any]]:
     return {
-        ("StatefulSet", shard.name): {
-            "metadata": {
-                **{"name": shard.name, "uid": shard.name, "generation": 1},
-                "labels": {naming.SHARD_LABEL: str(shard.index)},
-                "ownerReferences": [{"controller": True, "uid": cluster.uid}],
-            },
-            "spec": {"replicas": shard.replicas},
-            "status": {
-                **{"replicas": shard.replicas, "readyReplicas": shard.replicas},
-                **{"updatedReplicas": shard.replicas, "observedGeneration": 1},
-            },
-        }
+        ("StatefulSet", shard.name): filled(
+            _STATEFUL_SET, shard=shard, label=naming.SHARD_LABEL, uid=cluster.uid
+        )
         for shard in naming.shards_of(cluster.name, cluster.spec.replicas)
     }
