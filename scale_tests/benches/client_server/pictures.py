@@ -1,6 +1,7 @@
 """The pictures of the runs: the servers' memory, and the count, against time."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from matplotlib.axes import Axes
@@ -9,20 +10,17 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from scale_tests.benches.client_server.experiment import Run
 from scale_tests.benches.client_server.report import lasted, peak, run_of
-from scale_tests.host.documents import data_of
 from scale_tests.measure import drawing, page
 from scale_tests.measure.drawing import (
     BLUE,
     GREEN,
     GREY,
     VERMILION,
-    Picture,
+    described,
     legend_below,
     panels,
 )
 from scale_tests.measure.spread import Cell
-
-_TEXT = data_of(__file__)
 
 _PASSED = 1.2
 """The end of the zoomed picture, as a multiple of the duration of the run without bounds."""
@@ -36,14 +34,8 @@ def draw(cells: Sequence[Cell], directory: Path) -> list[page.Picture]:
     closer = " On the right the same until a while after that." if _collapse(cells) else ""
     speed = f"Time compression {cells[0]['speedup']:g}. Nodes are processes of one machine."
     pictures = [
-        Picture(
-            name=name,
-            title=text["title"],
-            plot=plot,
-            caption=text["caption"].format(closer=closer, speed=speed),
-            size=(9, 4.5),
-        )
-        for (name, text), plot in zip(_TEXT.items(), (_plot_memory, _plot_count), strict=True)
+        replace(picture, caption=picture.caption.format(closer=closer, speed=speed))
+        for picture in described(__file__, _plot_memory, _plot_count)
     ]
     return drawing.draw(pictures, cells, directory)
 

@@ -4,7 +4,6 @@ import os
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
 
 from scale_tests.benches.deletion.plan import CLUSTER, Point
 from scale_tests.cluster.agent import machine
@@ -12,7 +11,7 @@ from scale_tests.cluster.kube import ApiError, Cluster, core, partisan_cluster
 from scale_tests.cluster.local_nodes import processes
 from scale_tests.cluster.monitoring.exposition import Page
 from scale_tests.cluster.nodes import read_nodes
-from scale_tests.cluster.partisan import cluster_status
+from scale_tests.cluster.partisan import ClusterStatus, read_cluster
 from scale_tests.cluster.removal import renew_namespace
 from scale_tests.cluster.wait import StallClock, StalledError, repeating, wait_for
 from scale_tests.host import procfs
@@ -89,14 +88,14 @@ def run(cluster: Cluster, point: Point, say: Callable[[str], None]) -> Cell:
 
 def api_calls(cluster: Cluster) -> float:
     """The requests that the API server has answered so far. Raises ApiError."""
-    lines = cluster.request("GET", "metrics", timeout=60.0).decode().splitlines(keepends=True)
+    lines = cluster.text("metrics").splitlines(keepends=True)
     name = "apiserver_request_total"
     return Page.parse("".join(line for line in lines if line.startswith(f"{name}{{"))).total(name)
 
 
 def _await_formation(cluster: Cluster, say: Callable[[str], None]) -> None:
-    def read() -> Any:
-        status = cluster_status(cluster.get(partisan_cluster(NAMESPACE, CLUSTER), timeout=60.0))
+    def read() -> ClusterStatus:
+        status = read_cluster(cluster, NAMESPACE, CLUSTER)
         say(f"{status.ready} ready, {status.joined} joined, {status.components} components")
         return status
 
@@ -125,7 +124,7 @@ def _await_end(cluster: Cluster, say: Callable[[str], None]) -> tuple[int, int]:
 def _pods(cluster: Cluster) -> int | None:
     """The number of pods in the report of one of them; None without an answer."""
     try:
-        found = cluster.get(core(NAMESPACE, "pods"), limit="1", timeout=60.0)
+        found = cluster.get(core(NAMESPACE, "pods"), limit="1")
     except ApiError:
         return None
     return len(found["items"]) + int(found["metadata"].get("remainingItemCount") or 0)

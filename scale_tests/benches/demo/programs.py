@@ -16,23 +16,16 @@ _PLUGIN = {
 
 def provide(directory: Path = ROOT / "build" / "bin") -> Path:
     """Makes the directory, and returns it."""
-    directory.mkdir(parents=True, exist_ok=True)
-    for name in ("kubectl", "helm"):
-        # On a cluster of one's own, the user's own are on the PATH already.
-        if (pinned := TOOLSET.bin_directory / name).exists():
-            _write(directory / name, shlex.quote(str(pinned)))
-    source = shlex.quote(str(ROOT / "operator" / "src"))
-    for name, module in _PLUGIN.items():
-        _write(
-            directory / name, f"env PYTHONPATH={source} {shlex.quote(sys.executable)} -m {module}"
-        )
+    source, python = shlex.quote(str(ROOT / "operator" / "src")), shlex.quote(sys.executable)
+    # On a cluster of one's own, the user's own kubectl and helm are on the PATH already.
+    pinned = [TOOLSET.bin_directory / name for name in ("kubectl", "helm")]
     # For `kubectl partisan plan`; it says itself when the runtime is not compiled.
-    _write(
-        directory / "partisan_plan", shlex.quote(str(ROOT / "erlang_node/scripts/partisan_plan"))
-    )
+    plan = ROOT / "erlang_node" / "scripts" / "partisan_plan"
+    commands = {file.name: shlex.quote(str(file)) for file in (*filter(Path.exists, pinned), plan)}
+    for name, module in _PLUGIN.items():
+        commands[name] = f"env PYTHONPATH={source} {python} -m {module}"
+    directory.mkdir(parents=True, exist_ok=True)
+    for name, command in commands.items():
+        (directory / name).write_text(f'#!/bin/sh\nexec {command} "$@"\n')
+        (directory / name).chmod(0o755)
     return directory
-
-
-def _write(file: Path, command: str) -> None:
-    file.write_text(f'#!/bin/sh\nexec {command} "$@"\n')
-    file.chmod(0o755)
