@@ -3,10 +3,13 @@
 import statistics
 from collections.abc import Sequence
 
+from scale_tests.host.documents import data_of
 from scale_tests.host.units import MIB
 from scale_tests.measure.checks import Check, at_most, equal
 from scale_tests.measure.page import Table
 from scale_tests.measure.spread import Cell, Spread, having
+
+_LINES = data_of(__file__)
 
 MORE_THAN_THE_RUNTIME = 5.0
 """Seconds that joining may take in addition to the start of the same pods without an overlay."""
@@ -26,28 +29,17 @@ def checks(cells: Sequence[Cell]) -> list[Check]:
 
 def tables(cells: Sequence[Cell]) -> dict[str, Table]:
     """Medians, with their spread where there are repetitions."""
-
-    def of(figure: str, key: str) -> str:
-        return str(Spread.of(cell[key] for cell in having(cells, figure=figure)))
-
-    (rest,) = having(cells, figure="operator_at_rest")
-    rows = [
-        ("apply to all bare pods running, s", of("start", "baseline_seconds")),
-        ("apply to all nodes ready and joined, s", of("start", "cluster_seconds")),
-        ("boot of a node to joined, s", of("boot_to_joined", "seconds")),
-        (
-            f"operator's requests in {rest['seconds']:.0f} s of rest",
-            f"{rest['reads']} reads, {rest['writes']} writes",
-        ),
-    ]
+    starts, (rest,) = having(cells, figure="start"), having(cells, figure="operator_at_rest")
+    lines = _LINES["cluster"]
+    found = {
+        **rest,
+        "bare": Spread.of(cell["baseline_seconds"] for cell in starts),
+        "ours": Spread.of(cell["cluster_seconds"] for cell in starts),
+        "boot": Spread.of(cell["seconds"] for cell in having(cells, figure="boot_to_joined")),
+    }
     if nodes := having(cells, figure="footprint"):
-
-        def median(key: str) -> float:
-            return float(statistics.median(node[key] for node in nodes))
-
-        rows += [
-            ("memory of an idle node (PSS), MiB", f"{median('pss') / MIB:.1f}"),
-            ("of that private, MiB", f"{median('private') / MIB:.1f}"),
-            ("processor time of a node until all had joined, s", f"{median('cpu_seconds'):.2f}"),
-        ]
+        lines = lines | _LINES["nodes"]
+        for figure, unit in (("pss", MIB), ("private", MIB), ("cpu_seconds", 1)):
+            found[figure] = statistics.median(node[figure] for node in nodes) / unit
+    rows = [(title.format(**found), text.format(**found)) for title, text in lines.items()]
     return {"Joining": Table(head=("", ""), rows=rows)}
