@@ -10,8 +10,6 @@ from typing import Any
 
 from partisan_operator.api import metrics
 from partisan_operator.console.hub import Hub
-from partisan_operator.models import PartisanCluster, PartisanClusterStatus
-from partisan_operator.observe.observation import Observation
 
 from scale_tests.benches.console.recording import PERIOD, Recording
 from scale_tests.benches.console.served import TOKEN, Served, served
@@ -32,12 +30,10 @@ class TimedHub(Hub):
 
     seconds = 0.0
 
-    def observed(
-        self, cluster: PartisanCluster, status: PartisanClusterStatus, observation: Observation
-    ) -> None:
+    def observed(self, *args: Any, **kwargs: Any) -> None:
         """As of `Hub`."""
         began = time.process_time()
-        super().observed(cluster, status, observation)
+        super().observed(*args, **kwargs)
         self.seconds += time.process_time() - began
 
 

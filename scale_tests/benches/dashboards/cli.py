@@ -49,7 +49,6 @@ def _run(session: Session) -> int:
         prometheus=prometheus.install(environment),
         say=lambda text: session.say(f"{time.strftime('%H:%M:%S')}  {text}"),
     )
-    stage.reset()
     perform(stage, QUICK if session.quick else FULL)
     stage.say("asking Prometheus")
     found = findings(stage)

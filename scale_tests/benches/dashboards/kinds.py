@@ -1,6 +1,7 @@
 """The drawing of each type of panel."""
 
 import math
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -146,10 +147,7 @@ KINDS: dict[str, Callable[[Axes, Panel, Sequence[list[Json]]], None]] = {
 
 
 def _legend(query: Query, labels: Mapping[str, str]) -> str:
-    text = query.legend
-    for name, value in labels.items():
-        text = text.replace(f"{{{{{name}}}}}", value)
-    return text
+    return re.sub(r"\{\{(\w+)\}\}", lambda name: labels.get(name[1], name[0]), query.legend)
 
 
 def _key(item: Json) -> tuple[tuple[str, str], ...]:

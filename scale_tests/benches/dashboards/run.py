@@ -76,7 +76,7 @@ class Stage:
     cluster: Cluster
     prometheus: Prometheus
     say: Callable[[str], None]
-    started: float = field(default_factory=time.time)
+    started: float = 0.0
     """Seconds since 1970, as are all times."""
 
     compared: float = 0.0
@@ -92,12 +92,6 @@ class Stage:
         """A cluster that may not exist yet."""
         return Subject(self.environment, self.cluster, namespace, name)
 
-    def reset(self) -> None:
-        """Creates the namespaces again, and begins there. Raises ApiError, StalledError."""
-        for namespace in (NAMESPACE, CHAIN_NAMESPACE):
-            renew_namespace(self.cluster, namespace)
-        self.started = time.time()
-
     def remove(self) -> None:
         """Removes all that was made, but what Prometheus knows. Raises ApiError, StalledError."""
         for namespace in (NAMESPACE, CHAIN_NAMESPACE):
@@ -105,7 +99,10 @@ class Stage:
 
 
 def perform(stage: Stage, plan: Plan) -> None:
-    """All of a staging run. Raises ApiError, StalledError."""
+    """All of a staging run, in new namespaces. Raises ApiError, StalledError."""
+    for namespace in (NAMESPACE, CHAIN_NAMESPACE):
+        renew_namespace(stage.cluster, namespace)
+    stage.started = time.time()
     watched.wait_operator_scraped(stage.prometheus)
     compare(stage, plan)
     broken = stage.subject(CHAIN, CHAIN_NAMESPACE)
