@@ -4,7 +4,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 
 from scale_tests.cluster import operator
 from scale_tests.cluster.environment import Environment
@@ -32,15 +31,22 @@ def upgrade(
     subject.wait_steady()
     subject.wait_counted(2 * nodes)
     old, before = subject.uids(), subject.nodes()
-    samples = _Samples(subject)
-    with repeating(samples.take, _PERIOD_SECONDS):
+    samples: list[Cell] = []
+    step, started = "operator", time.monotonic()
+
+    def sample() -> None:
+        """Adds a sample, unless the API server does not answer."""
+        with suppress(ApiError):
+            found, seconds = reported(subject.nodes()), round(time.monotonic() - started, 1)
+            samples.append({"what": "sample", "seconds": seconds, "step": step, **found})
+
+    with repeating(sample, _PERIOD_SECONDS):
         say("operator, chart and CRD")
-        samples.step = "operator"
         began = time.monotonic()
         operator.install(subject.environment)
         seconds_operator = time.monotonic() - began
         say("nodes")
-        samples.step = "nodes"
+        step = "nodes"
         began = time.monotonic()
         subject.wait(
             "all nodes replaced",
@@ -48,10 +54,10 @@ def upgrade(
         )
         seconds_nodes = time.monotonic() - began
         say(f"all nodes replaced after {seconds_nodes:.0f} s; the run ends")
-        samples.step = "afterwards"
+        step = "afterwards"
         status = subject.end_run()
     return [
-        *samples.found,
+        *samples,
         {
             **end(status, subject.nodes()),
             "restarts": sum(subject.restarts().values()),
@@ -81,30 +87,14 @@ def end(status: ClusterStatus, nodes: Sequence[NodeStatus]) -> Cell:
     }
 
 
-@dataclass
-class _Samples:
+def reported(nodes: Sequence[NodeStatus]) -> Cell:
     """The reports of the nodes that answer; `components` are of those that have joined."""
-
-    subject: Subject
-    step: str = "before"
-    found: list[Cell] = field(default_factory=list)
-    began: float = field(default_factory=time.monotonic)
-
-    def take(self) -> None:
-        """Adds a sample, unless the API server does not answer."""
-        with suppress(ApiError):
-            nodes = self.subject.nodes()
-            joined = [node for node in nodes if node.joined]
-            self.found.append(
-                {
-                    "what": "sample",
-                    "seconds": round(time.monotonic() - self.began, 1),
-                    "step": self.step,
-                    "answering": len(nodes),
-                    "joined": len(joined),
-                    "components": components(joined),
-                    "otp": dict(Counter(node.otp for node in nodes)),
-                    "lowest": min((node.value for node in joined), default=0),
-                    "highest": max((node.value for node in joined), default=0),
-                }
-            )
+    joined = [node for node in nodes if node.joined]
+    return {
+        "answering": len(nodes),
+        "joined": len(joined),
+        "components": components(joined),
+        "otp": dict(Counter(node.otp for node in nodes)),
+        "lowest": min((node.value for node in joined), default=0),
+        "highest": max((node.value for node in joined), default=0),
+    }
