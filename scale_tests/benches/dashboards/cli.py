@@ -13,17 +13,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from charts.tools.dashboards.files import committed
+from scale_tests.benches.dashboards import run
 from scale_tests.benches.dashboards.findings import findings, ranges
 from scale_tests.benches.dashboards.pictures import MAIN, Range, draw
-from scale_tests.benches.dashboards.run import (
-    CHAIN_NAMESPACE,
-    FAULTY,
-    FULL,
-    NAMESPACE,
-    QUICK,
-    Stage,
-    perform,
-)
 from scale_tests.cluster import environment as environments
 from scale_tests.cluster import operator
 from scale_tests.cluster.environment import ConfigurationError
@@ -43,17 +35,17 @@ def _run(session: Session) -> int:
         return _draw_one(session, *session.options.of)
     environment = operator.ready_cluster()
     cluster = Cluster(environment.kubeconfig)
-    stage = Stage(
+    stage = run.Stage(
         environment=environment,
         cluster=cluster,
         prometheus=prometheus.install(environment),
         say=lambda text: session.say(f"{time.strftime('%H:%M:%S')}  {text}"),
     )
-    perform(stage, QUICK if session.quick else FULL)
+    run.perform(stage, run.QUICK if session.quick else run.FULL)
     stage.say("asking Prometheus")
     found = findings(stage)
     _draw(session, ranges(stage, found.end))
-    nodes = read_nodes(cluster, NAMESPACE, [f"{FAULTY}-0"])
+    nodes = read_nodes(cluster, run.NAMESPACE, [f"{run.FAULTY}-0"])
     status = session.reported(found).conclude(
         found.cells(), versions=versions.of_cluster(cluster, nodes), local_cluster=environment.local
     )
@@ -108,5 +100,5 @@ BENCH = Bench(
         option("--of", type=_cluster, metavar="NAMESPACE/CLUSTER", help="draw this cluster alone"),
     ),
     expected=(ConnectionError,),
-    interrupted=f". Its clusters are in the namespaces {NAMESPACE} and {CHAIN_NAMESPACE}.",
+    interrupted=f". Its clusters are in the namespaces {run.NAMESPACE} and {run.CHAIN_NAMESPACE}.",
 )

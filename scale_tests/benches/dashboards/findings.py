@@ -8,17 +8,8 @@ from typing import Any
 
 from charts.tools.alerts import chart_alerts
 from charts.tools.dashboards.files import committed
-from scale_tests.benches.dashboards import watched
+from scale_tests.benches.dashboards import run, watched
 from scale_tests.benches.dashboards.pictures import Range
-from scale_tests.benches.dashboards.run import (
-    CHAIN,
-    CHAIN_ALERTS,
-    CHAIN_NAMESPACE,
-    COMPARED,
-    FAULTY,
-    NAMESPACE,
-    Stage,
-)
 from scale_tests.cluster.monitoring.cardinality import NODES, Load, NodeSeries, bound, measure
 from scale_tests.measure.checks import Check, at_most
 from scale_tests.measure.page import Table
@@ -78,7 +69,7 @@ class Findings:
             channels = len(series.channels)
             name = f"series of a node of {cluster}, {channels} channels"
             found.append(at_most(name, series.total, bound(channels)))
-        channels = len(self.series[FAULTY].channels)
+        channels = len(self.series[run.FAULTY].channels)
         most = Check(
             name=f"series of {NODES} nodes in a Prometheus, {channels} channels",
             value=self.load.series,
@@ -93,34 +84,38 @@ class Findings:
         return {"Series of a node": Table(head=("cluster", "series"), rows=rows)}
 
 
-def ranges(stage: Stage, end: float) -> Callable[[str], Range]:
+def ranges(stage: run.Stage, end: float) -> Callable[[str], Range]:
     """The range that each dashboard shows, by its title, of an ended run. Raises ApiError."""
-    created = stage.subject(FAULTY).json()["metadata"]["creationTimestamp"]
+    created = stage.subject(run.FAULTY).json()["metadata"]["creationTimestamp"]
     began = datetime.fromisoformat(created).timestamp()
     whole = Range(
-        prometheus=stage.prometheus, namespace=NAMESPACE, cluster=".+", start=stage.started, end=end
+        prometheus=stage.prometheus,
+        namespace=run.NAMESPACE,
+        cluster=".+",
+        start=stage.started,
+        end=end,
     )
     by_title = {
-        "Partisan / Scalability": replace(whole, cluster=COMPARED, end=stage.compared),
-        "Partisan / Cluster": replace(whole, cluster=FAULTY, start=began),
+        "Partisan / Scalability": replace(whole, cluster=run.COMPARED, end=stage.compared),
+        "Partisan / Cluster": replace(whole, cluster=run.FAULTY, start=began),
     }
     return lambda title: by_title.get(title, whole)
 
 
-def findings(stage: Stage) -> Findings:
+def findings(stage: run.Stage) -> Findings:
     """Asks Prometheus. Raises ApiError, StalledError, ExpectedError."""
     end, asked = time.time(), stage.prometheus
     shown = ranges(stage, end)
-    chain = watched.labels_of(stage.subject(CHAIN, CHAIN_NAMESPACE))
+    chain = watched.labels_of(stage.subject(run.CHAIN, run.CHAIN_NAMESPACE))
     return Findings(
         end=end,
         queries=watched.answered(committed().values(), lambda panel: shown(panel.dashboard)),
         rules=watched.evaluated_rules(asked),
         histories={
             alert: watched.history(asked, alert, chain, start=stage.started, end=end)
-            for alert in CHAIN_ALERTS
+            for alert in run.CHAIN_ALERTS
         },
-        firing=watched.firing(asked, watched.labels_of(stage.subject(FAULTY))),
+        firing=watched.firing(asked, watched.labels_of(stage.subject(run.FAULTY))),
         load=measure(stage.page),
         series=stage.series,
     )
