@@ -4,6 +4,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 
 from scale_tests.benches.dashboards import watched
@@ -36,11 +37,6 @@ class Plan:
 
     killed: int
     """How many of them are killed at once, in the middle of its run."""
-
-    @property
-    def clusters(self) -> list[tuple[str, int]]:
-        """The overlay and the size of each cluster of the comparison."""
-        return [(overlay, nodes) for overlay in OVERLAYS for nodes in self.sizes]
 
 
 FULL = Plan(sizes=(4, 8, 16, 32), faulty_nodes=32, killed=4)
@@ -121,7 +117,7 @@ def perform(stage: Stage, plan: Plan) -> None:
 
 def compare(stage: Stage, plan: Plan) -> None:
     """Lets clusters form and count, one after the other. Raises ApiError, StalledError."""
-    for overlay, nodes in plan.clusters:
+    for overlay, nodes in product(OVERLAYS, plan.sizes):
         body = compared(overlay, nodes)
         subject = stage.subject(body["metadata"]["name"])
         stage.say(f"{overlay} with {nodes} nodes")

@@ -11,6 +11,8 @@ from scale_tests.measure.page import Table
 from scale_tests.measure.spread import Cell
 from scale_tests.measure.tables import forms, tabulated
 
+_DATA = data_of(__file__)
+
 GREYS = ("black", "silver")
 """The colours of Distributed Erlang, stock and tuned."""
 
@@ -52,7 +54,7 @@ def tables(cells: Sequence[Cell]) -> dict[str, Table]:
         }
         for cell in cells
     ]
-    table = tabulated(forms(data_of(__file__), missing=""), rows)
+    table = tabulated(forms(_DATA["columns"], missing=""), rows)
     return {"How large a cluster gets, all nodes on one machine": table}
 
 
@@ -63,14 +65,10 @@ def held(cells: Sequence[Cell]) -> int:
 
 def _plot(figure: Figure, cells: Sequence[Cell]) -> bool:
     """Processor time and memory of a node against nodes; a cross is a size that was lost."""
-    titles = {
-        "cpu_s_per_node": "processor time of a node, s",
-        "memory_mb_per_node": "memory of a node, MB",
-    }
     sizes = sorted({int(cell["nodes"]) for cell in cells})
     systems = _systems(cells)
     theirs = sum(not _is_ours(label) for label in systems)
-    for axes, (key, title) in zip(panels(figure, 2), titles.items(), strict=True):
+    for axes, (key, title) in zip(panels(figure, 2), _DATA["panels"].items(), strict=True):
         for index, (label, own) in enumerate(systems.items()):
             ours = _is_ours(label)
             colour = f"C{index - theirs}" if ours else GREYS[index]

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from charts.tools.alerts import chart_alerts
 from scale_tests.benches.dashboards.findings import Findings
-from scale_tests.benches.dashboards.run import COMPARED, FAULTY, FULL, compared
+from scale_tests.benches.dashboards.run import COMPARED, FAULTY, FULL, OVERLAYS, compared
 from scale_tests.cluster.monitoring.cardinality import NODES, Load, NodeSeries
 
 STATES = [(10.0, "pending"), (70.0, "firing"), (90.0, "inactive")]
@@ -52,7 +52,7 @@ def test_more_series_than_allowed_are_reported() -> None:
 
 
 def test_the_clusters_of_the_comparison_have_names_of_their_own() -> None:
-    bodies = [compared(overlay, nodes) for overlay, nodes in FULL.clusters]
+    bodies = [compared(overlay, nodes) for overlay in OVERLAYS for nodes in FULL.sizes]
     names = {body["metadata"]["name"] for body in bodies}
     assert len(names) == len(bodies) == 8
     assert all(re.fullmatch(COMPARED, name) for name in names)
