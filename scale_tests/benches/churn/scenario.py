@@ -35,14 +35,9 @@ class Scenario:
     """Pause after each fault, so that the next one begins in a settled cluster."""
 
     @property
-    def increment_seconds(self) -> int:
-        """The interval at which each node counts."""
-        return 10 if self.nodes >= PUBLISHED_FROM else 2
-
-    @property
-    def propagation_seconds(self) -> int:
-        """The interval at which it synchronises with its neighbours."""
-        return 5 if self.nodes >= PUBLISHED_FROM else 1
+    def pace(self) -> tuple[int, int]:
+        """The intervals at which each node counts, and synchronises with its neighbours."""
+        return (10, 5) if self.nodes >= PUBLISHED_FROM else (2, 1)
 
     @property
     def churn_per_minute(self) -> float:
@@ -66,12 +61,12 @@ class Scenario:
 
     def manifest(self, name: str) -> Json:
         """The cluster under test."""
-        increments = round(self.counting_seconds / self.increment_seconds)
+        increment, propagation = self.pace
         counter = {
             "ads": 1,
-            "impressions": self.nodes * increments,
-            "incrementInterval": f"{self.increment_seconds}s",
-            "propagationInterval": f"{self.propagation_seconds}s",
+            "impressions": self.nodes * round(self.counting_seconds / increment),
+            "incrementInterval": f"{increment}s",
+            "propagationInterval": f"{propagation}s",
         }
         return manifest(
             name,

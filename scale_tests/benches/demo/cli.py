@@ -1,10 +1,12 @@
 """`python -m scale_tests demo run|down`: a cluster from nothing to its end, and nothing again."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
 
 import yaml
 from rich.console import Console
+from rich.live import Live
 
 from scale_tests.benches.demo import programs, report
 from scale_tests.benches.demo.live import View
@@ -52,8 +54,10 @@ def _run(session: Session) -> int:
     sampler = Sampler(sampling(cluster, NAMESPACE, name))
     operator.kubectl(environment, "apply", "-n", NAMESPACE, "-f", str(MANIFEST))
     operator.kubectl(environment, "label", "-n", NAMESPACE, f"pcl/{name}", f"{DEMO_LABEL}=true")
+    live = Live(console=console, refresh_per_second=4) if console.is_terminal else None
+    view = View(console, live)
     try:
-        with View(console) as view, sampler:
+        with live or nullcontext(), sampler:
             last = sampler.wait(
                 "the run",
                 lambda sample: sample.finished,

@@ -58,23 +58,13 @@ def table(sample: Sample) -> RenderableType:
 
 
 class View:
-    """Shows samples as they come."""
+    """Shows samples as they come, in a display of the terminal if there is one."""
 
-    def __init__(self, console: Console) -> None:
-        self._console = console
-        self._live = Live(console=console, refresh_per_second=4) if console.is_terminal else None
+    def __init__(self, console: Console, live: Live | None = None) -> None:
+        self._console, self._live = console, live
         self._next_line = 0.0
         self._shown: Sample | None = None
         self._degraded = ""
-
-    def __enter__(self) -> "View":
-        if self._live:
-            self._live.start()
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        if self._live:
-            self._live.stop()
 
     def show(self, sample: Sample, *, last: bool = False) -> None:
         """Shows one sample; a plain line only every `LINE_SECONDS`, and for the last one."""

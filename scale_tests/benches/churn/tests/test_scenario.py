@@ -90,7 +90,7 @@ def test_one_pod_has_no_other_side() -> None:
 def test_the_counter_is_at_it_until_the_last_fault_is_over() -> None:
     scenario = Scenario(nodes=256)
     counter = scenario.manifest("churn")["spec"]["workload"]["adCounter"]
-    counting = counter["impressions"] / scenario.nodes * scenario.increment_seconds
+    counting = counter["impressions"] / scenario.nodes * scenario.pace[0]
     faults = scenario.calm_seconds + scenario.churn_seconds + scenario.partition_seconds
     assert faults < counting < 15 * 60
 

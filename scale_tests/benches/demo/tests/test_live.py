@@ -28,20 +28,20 @@ def test_a_condition_is_shown_in_the_table() -> None:
 
 def test_a_condition_is_shown_once_where_there_is_no_terminal() -> None:
     output = io.StringIO()
-    with View(Console(file=output, width=300)) as view:
-        for second in range(1, 9):
-            view.show(runs.sample(second, condition=PULL))
+    view = View(Console(file=output, width=300))
+    for second in range(1, 9):
+        view.show(runs.sample(second, condition=PULL))
     assert output.getvalue().count(PULL.message) == 1
 
 
 def test_plain_lines_come_seldom_and_the_last_always_but_once() -> None:
     samples = runs.run()
     output = io.StringIO()
-    with View(Console(file=output, width=300)) as view:
-        for sample in samples:
-            view.show(sample)
-        view.show(samples[-1], last=True)
-        view.show(samples[-1], last=True)
+    view = View(Console(file=output, width=300))
+    for sample in samples:
+        view.show(sample)
+    view.show(samples[-1], last=True)
+    view.show(samples[-1], last=True)
     seconds = [float(line.split()[0]) for line in output.getvalue().splitlines()]
     assert seconds == [0.0, 5.0, 10.0, 15.0, 18.0]
 
