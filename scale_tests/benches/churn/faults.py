@@ -9,6 +9,7 @@ import random
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from scale_tests.cluster.kube import core
 from scale_tests.cluster.local_nodes import processes
@@ -30,6 +31,7 @@ class Faults:
 
     def __init__(self, subject: Subject, *, seed: int) -> None:
         self._subject = subject
+        self._addresses = partial(read_addresses, subject.cluster, subject.namespace, subject.name)
         self._named = f"PartisanCluster {subject.namespace}/{subject.name}"
         self._random = random.Random(seed)
 
@@ -103,7 +105,3 @@ class Faults:
         if not pods:
             raise FaultError(f"{self._named} has no pods")
         return pods
-
-    def _addresses(self) -> dict[str, str]:
-        subject = self._subject
-        return read_addresses(subject.cluster, subject.namespace, subject.name)
