@@ -84,13 +84,8 @@ class Report(Recording):
 
     def draw(self, _cells: Sequence[Any], directory: Path) -> list[Picture]:
         """Draws every picture."""
-        kubernetes, otp, source = (
-            self.versions.get(part, "-") for part in ("kubernetes", "otp", "source")
-        )
-        note = (
-            f"{self.scenario.nodes} pods, HyParView, {self.scenario.synchronization} · "
-            f"Kubernetes {kubernetes}, OTP {otp}, partisan {source}"
-        )
+        known = {"kubernetes": "-", "otp": "-", "source": "-"} | self.versions
+        note = _TEXT["note"].format(s=self.scenario, **known)
         return drawing.draw(pictures.PICTURES, self, directory, note=note)
 
     def text(self, _meta: Mapping[str, Any], _cells: Sequence[Any]) -> list[str]:

@@ -46,6 +46,7 @@ def outcome(phase: Phase, samples: Sequence[Sample]) -> Outcome:
     before = [s for s in samples if s.seconds <= phase.at][-1]
     settled = [before, *within(samples, phase.at, phase.accounted_at)][-1]
     frames, payload = _traffic(samples, phase.at, end)
+    reported = next((s.seconds for s in seen if s.reported_partitioned), None)
     reached = [reach for s in seen if (reach := phase.reach(s)) is not None]
     return Outcome(
         name=phase.name,
@@ -54,7 +55,7 @@ def outcome(phase: Phase, samples: Sequence[Sample]) -> Outcome:
         lasted=_between(phase.at, lasting),
         killed=len(phase.victims),
         least_reach_percent=round(100 * min(reached, default=1.0), 1),
-        told=_told(phase, seen),
+        told=_between(phase.at, reported) if phase.sides else None,
         survivors_connected=_connected(phase, seen),
         one_component=_between(lasting, end),
         accounted=_between(lasting, phase.accounted_at),
@@ -142,12 +143,6 @@ def _traffic(samples: Sequence[Sample], start: float, end: float | None) -> tupl
 
 def _made(sample: Sample) -> int:
     return sample.cluster.workload.increments_sum
-
-
-def _told(phase: Phase, seen: Sequence[Sample]) -> float | None:
-    if phase.sides is None:
-        return None
-    return next((_between(phase.at, s.seconds) for s in seen if s.reported_partitioned), None)
 
 
 def _between(start: float | None, end: float | None) -> float | None:

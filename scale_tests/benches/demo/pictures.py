@@ -51,18 +51,11 @@ def plot_impressions(figure: Figure, samples: Sequence[Sample]) -> None:
     top, bottom = figure.subplots(2, height_ratios=(2, 1), sharex=True)
     counts = {s.seconds: [node.value for node in s.nodes] for s in samples if s.nodes}
     lags = {second: [max(held) - value for value in held] for second, held in counts.items()}
-    replicas = {node.name for sample in samples for node in sample.nodes}
+    replicas = len({node.name for sample in samples for node in sample.nodes})
+    shade: Any = {"color": SKY, "alpha": 0.5, "linewidth": 0, "label": f"all {replicas} replicas"}
     for axes, values in ((top, counts), (bottom, lags)):
         least, most = ([extreme(held) for held in values.values()] for extreme in (min, max))
-        axes.fill_between(
-            [*values],
-            least,
-            most,
-            color=SKY,
-            alpha=0.5,
-            linewidth=0,
-            label=f"all {len(replicas)} replicas",
-        )
+        axes.fill_between([*values], least, most, **shade)
         curve(axes, ((t, median(held)) for t, held in values.items()), color=BLUE, label="median")
     threshold = samples[-1].cluster.workload.threshold
     if threshold:

@@ -132,16 +132,6 @@ def _figures(pids: Sequence[int]) -> Cell:
     }
 
 
-def _tick(started: Fleet, seconds: float) -> Views:
-    """The last view of each node that has answered within a tick."""
-    views: Views = {}
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        time.sleep(seconds / 3)
-        views = {**views, **started.views()}
-    return views
-
-
 def _observe(system: System, started: Fleet, cell: Cell, tick_seconds: float) -> None:
     nodes = started.plan.nodes
     began = time.monotonic()
@@ -158,7 +148,7 @@ def _observe(system: System, started: Fleet, cell: Cell, tick_seconds: float) ->
             def is_formed(views: Views) -> bool:
                 formed = is_whole(views)
                 if not formed and time.monotonic() - began > FORMATION_SECONDS:
-                    raise TooSlowError
+                    raise TooSlowError(f"not formed in {FORMATION_SECONDS / 60:.0f} minutes")
                 return formed
 
             started.await_views(
@@ -175,9 +165,8 @@ def _observe(system: System, started: Fleet, cell: Cell, tick_seconds: float) ->
             cell |= error.figures | {"held": False, "ended_by": "memory"}
         except StalledError:
             cell |= _figures(_pids(started)) | {"ended_by": "not formed"}
-        except TooSlowError:
-            minutes = f"{FORMATION_SECONDS / 60:.0f} minutes"
-            cell |= _figures(_pids(started)) | {"ended_by": f"not formed in {minutes}"}
+        except TooSlowError as error:
+            cell |= _figures(_pids(started)) | {"ended_by": str(error)}
 
 
 def _hold(
@@ -186,7 +175,13 @@ def _hold(
     """Watches a cluster that has formed, for three ticks or until it is whole no more."""
     formed = time.monotonic()
     for _ in range(TICKS):
-        cell["held"] = is_whole(_tick(started, tick_seconds))
+        # The last view of each node that has answered within the tick.
+        views: Views = {}
+        end = time.monotonic() + tick_seconds
+        while time.monotonic() < end:
+            time.sleep(tick_seconds / 3)
+            views = {**views, **started.views()}
+        cell["held"] = is_whole(views)
         if not cell["held"]:
             cell["ended_by"] = "a node lost others, or did not answer in a tick"
             break

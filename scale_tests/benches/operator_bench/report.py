@@ -44,27 +44,25 @@ def most_lists(cell: Cell) -> int:
 
 def checks(cells: Sequence[Cell]) -> list[Check]:
     """The targets of each scenario."""
-    return [check for cell in cells for check in _checks(cell)]
-
-
-def _checks(cell: Cell) -> list[Check]:
-    title, peak, storm = scenario_of(cell).title, peak_mib(cell), cell["storm"]["reconciles"]
-    ready = f"{title}: clusters that are ready at the end"
-    lists = f"{title}: lists of a kind of child, per cluster and resync, at rest"
-    memory = f"{title}: the operator's memory at its peak, MiB"
-    reconciles = f"{title}: reconciles in a storm of {cell['storm_changes']} changes of pods"
-    found = [
-        equal(ready, cell["clusters_ready_at_end"], cell["clusters"]),
-        equal(f"{title}: writes at rest", cell["at_rest"]["writes"], 0),
-        at_most(lists, most_lists(cell), MOST_LISTS),
-        below(memory, peak, MOST_MEMORY_MIB, shown=round(peak, 1)),
-        at_most(reconciles, storm, cell["storm_bound"], also="four a second and cluster"),
-    ]
-    for phase, when in (("at_rest", "at rest"), ("in_all", "from first to last")):
-        p99 = cell[phase]["reconcile_p99"]
-        name = f"{title}: p99 of a reconcile {when}, s"
-        shown = _OVER if p99 is None else p99
-        found.append(below(name, inf if p99 is None else p99, MOST_RECONCILE_SECONDS, shown=shown))
+    found = []
+    for cell in cells:
+        title, peak, storm = scenario_of(cell).title, peak_mib(cell), cell["storm"]["reconciles"]
+        ready = f"{title}: clusters that are ready at the end"
+        lists = f"{title}: lists of a kind of child, per cluster and resync, at rest"
+        memory = f"{title}: the operator's memory at its peak, MiB"
+        reconciles = f"{title}: reconciles in a storm of {cell['storm_changes']} changes of pods"
+        found += [
+            equal(ready, cell["clusters_ready_at_end"], cell["clusters"]),
+            equal(f"{title}: writes at rest", cell["at_rest"]["writes"], 0),
+            at_most(lists, most_lists(cell), MOST_LISTS),
+            below(memory, peak, MOST_MEMORY_MIB, shown=round(peak, 1)),
+            at_most(reconciles, storm, cell["storm_bound"], also="four a second and cluster"),
+        ]
+        for phase, when in (("at_rest", "at rest"), ("in_all", "from first to last")):
+            p99 = cell[phase]["reconcile_p99"]
+            name, limit = f"{title}: p99 of a reconcile {when}, s", MOST_RECONCILE_SECONDS
+            shown = _OVER if p99 is None else p99
+            found.append(below(name, inf if p99 is None else p99, limit, shown=shown))
     return found
 
 
