@@ -117,7 +117,7 @@ def main() -> int:
         seconds = build(wanted) if options.command == "build" else check(wanted)
         recorded = record(wanted, options.command, seconds)
         print(f"{relative(wanted.directory)}: {len(recorded)} files", flush=True)
-    except (ReleaseError, ExpectedError, FileNotFoundError) as error:
+    except ExpectedError as error:
         print(f"release: {error}", file=sys.stderr)
         return 1
     return 0

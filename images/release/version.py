@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from scale_tests.host.commands import ROOT
+from scale_tests.host.commands import ROOT, ExpectedError
 
 FORM = r"\d+\.\d+\.\d+"
 
 
-class ReleaseError(Exception):
+class ReleaseError(ExpectedError):
     """A release cannot be made; the message names the reason and the fix."""
 
 

@@ -11,13 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from images.builder.catalogue import ARCHIVES, IMAGES, REPOSITORY, TAG
-from scale_tests.host.commands import stream
+from scale_tests.host.commands import ExpectedError, stream
 from scale_tests.localkube.ociarchive import images
 from scale_tests.localkube.settings import Settings
-
-
-class ConfigurationError(Exception):
-    """The environment variables contradict each other; the message names the remedy."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,14 +35,14 @@ class Environment:
 def from_variables(variables: Mapping[str, str], *, pushing: bool = True) -> Environment:
     """The environment of `KUBECONFIG` and `REGISTRY`.
 
-    A cluster of one's own needs no registry unless `pushing`. Raises ConfigurationError: one of the
+    A cluster of one's own needs no registry unless `pushing`. Raises ExpectedError: one of the
     two is missing.
     """
     kubeconfig = variables.get("KUBECONFIG", "")
     registry = variables.get("REGISTRY", "").rstrip("/")
     if (registry and not kubeconfig) or (pushing and kubeconfig and not registry):
         missing, present = ("REGISTRY", "KUBECONFIG") if kubeconfig else ("KUBECONFIG", "REGISTRY")
-        raise ConfigurationError(
+        raise ExpectedError(
             f"{present} is set but {missing} is not: a cluster of your own needs both, a registry "
             "that you may push to and it may pull from; unset both for a cluster on this machine"
         )
@@ -63,7 +59,7 @@ def from_variables(variables: Mapping[str, str], *, pushing: bool = True) -> Env
 def bring_up() -> Environment:
     """Starts or finds the cluster, and provides it with freshly built images.
 
-    Idempotent; prints progress. Raises ConfigurationError, CommandError.
+    Idempotent; prints progress. Raises ExpectedError, CommandError.
     """
     environment = from_variables(os.environ)
     if environment.local:
@@ -109,7 +105,7 @@ def load_images(*archives: Path) -> None:
 def existing() -> Environment | None:
     """The environment of `bring_up`, if its cluster still runs, or the user's own cluster.
 
-    Raises ConfigurationError.
+    Raises ExpectedError.
     """
     environment = from_variables(os.environ, pushing=False)
     return environment if not environment.local or environment.kubeconfig.exists() else None

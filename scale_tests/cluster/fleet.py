@@ -21,7 +21,7 @@ from scale_tests.cluster.partisan import node_name
 from scale_tests.cluster.views import Views
 from scale_tests.cluster.wait import STALL_SECONDS, wait_for
 from scale_tests.host import procfs
-from scale_tests.host.commands import ROOT, stream
+from scale_tests.host.commands import ROOT, ExpectedError, stream
 
 PORT, HTTP_PORT = 7946, 8080
 MOST_NODES = 1_100
@@ -34,7 +34,7 @@ _ASKING_AT_ONCE = 8
 _LAST_WORDS = 2000
 
 
-class FleetError(Exception):
+class FleetError(ExpectedError):
     """A node exited; the message holds the end of its output."""
 
 

@@ -15,6 +15,8 @@ import urllib3
 import yaml
 from kubernetes import client, config
 
+from scale_tests.host.commands import ExpectedError
+
 Json = dict[str, Any]
 """An object of the API server, as it came."""
 
@@ -25,7 +27,7 @@ PARTISAN = "apis/partisan.dev/v1alpha1"
 """The group and version of PartisanClusters in paths."""
 
 
-class ApiError(Exception):
+class ApiError(ExpectedError):
     """The API server refused a request, with its own reason (`NotFound`, `Invalid`, ...)."""
 
     def __init__(self, status: int, reason: str, message: str) -> None:

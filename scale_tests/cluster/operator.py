@@ -4,10 +4,10 @@ import shutil
 from collections.abc import Sequence
 
 from scale_tests.cluster import environment as environments
-from scale_tests.cluster.environment import ConfigurationError, Environment, image_digest
+from scale_tests.cluster.environment import Environment, image_digest
 from scale_tests.cluster.kube import PARTISAN, ApiError, Cluster, Json, core
 from scale_tests.cluster.wait import wait_for
-from scale_tests.host.commands import CommandError, capture
+from scale_tests.host.commands import CommandError, ExpectedError, capture
 from scale_tests.localkube.build import TOOLSET
 
 CHART = "charts/partisan-operator"
@@ -24,11 +24,11 @@ SELECTOR = f"app.kubernetes.io/instance={RELEASE},app.kubernetes.io/component=op
 
 
 def tool(name: str) -> str:
-    """The path of `helm` or `kubectl`, pinned or the system's. Raises FileNotFoundError."""
+    """The path of `helm` or `kubectl`, pinned or the system's. Raises ExpectedError."""
     pinned = TOOLSET.bin_directory / name
     found = str(pinned) if pinned.exists() else shutil.which(name)
     if not found:
-        raise FileNotFoundError(f"{name} is missing: `make cluster` builds it, or install it")
+        raise ExpectedError(f"{name} is missing: `make cluster` builds it, or install it")
     return found
 
 
@@ -39,7 +39,7 @@ def helm() -> str:
     """
     try:
         return tool("helm")
-    except FileNotFoundError:
+    except ExpectedError:
         TOOLSET.ensure_built()
         return tool("helm")
 
@@ -53,12 +53,12 @@ def image_values(key: str, image: str) -> list[str]:
 def ready_cluster(*, installed: bool = False) -> Environment:
     """The cluster with this repository's operator and images in it; as it is, if `installed`.
 
-    Raises ConfigurationError.
+    Raises ExpectedError.
     """
     if installed:
         existing = environments.existing()
         if existing is None:
-            raise ConfigurationError("there is no cluster yet: leave --installed out")
+            raise ExpectedError("there is no cluster yet: leave --installed out")
         return existing
     environment = environments.bring_up()
     install(environment)

@@ -10,13 +10,15 @@ from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
+from scale_tests.host.commands import ExpectedError
+
 STALL_SECONDS = 300.0
 """Seconds without a change after which a wait fails."""
 
 T = TypeVar("T")
 
 
-class StalledError(Exception):
+class StalledError(ExpectedError):
     """A condition that was waited for did not come, and nothing has changed for a while."""
 
 

@@ -17,10 +17,6 @@ from typing import Any, Protocol
 
 from rich.console import Console
 
-from scale_tests.cluster.environment import ConfigurationError
-from scale_tests.cluster.fleet import FleetError
-from scale_tests.cluster.kube import ApiError
-from scale_tests.cluster.wait import StalledError
 from scale_tests.host import files
 from scale_tests.host.commands import ExpectedError, relative
 from scale_tests.measure import checks, document, terminal
@@ -29,9 +25,6 @@ from scale_tests.measure.checks import Check
 from scale_tests.measure.page import Page, Picture, Section, Table
 from scale_tests.measure.spread import Cell as Cell
 from scale_tests.measure.tables import terminal_table
-
-EXPECTED = (ApiError, ConfigurationError, ExpectedError, FleetError, StalledError)
-"""Errors that a benchmark may end with, whatever it measures: one line, and no traceback."""
 
 Meta = Mapping[str, Any]
 
@@ -88,7 +81,7 @@ class Bench:
     """The page, from meta, cells and pictures; None for a plain one."""
 
     expected: tuple[type[Exception], ...] = ()
-    """Errors to end with next to `EXPECTED`."""
+    """Errors to end with next to `ExpectedError`."""
 
     interrupted: str = ": nothing was written."
     """The message on an interruption: the state it leaves."""
@@ -134,7 +127,7 @@ class Bench:
         """Runs the benchmark; returns the exit status, 1 when a check is missed."""
         session = Session(bench=self, options=self.parser().parse_args(arguments))
         return terminal.run(
-            lambda: self.measure(session), *EXPECTED, *self.expected, interrupted=self.interrupted
+            lambda: self.measure(session), *self.expected, interrupted=self.interrupted
         )
 
 
@@ -245,10 +238,10 @@ class Session:
         return self.show([*cells, *(cell for own in (also or {}).values() for cell in own)])
 
     def again(self) -> int:
-        """Writes and shows the page of a document again. Raises ConfigurationError: none there."""
+        """Writes and shows the page of a document again. Raises ExpectedError: none there."""
         file = self.directory / f"{self.bench.kept_as}.json"
         if not file.exists():
-            raise ConfigurationError(f"there is no {file}: measure first")
+            raise ExpectedError(f"there is no {file}: measure first")
         measured = json.loads(file.read_text())
         self.publish(measured["meta"], measured["cells"])
         return self.show(measured["cells"])

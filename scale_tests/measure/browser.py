@@ -10,7 +10,7 @@ from typing import Any
 
 from playwright.async_api import Browser, Page, Request, async_playwright
 
-from scale_tests.cluster.environment import ConfigurationError
+from scale_tests.host.commands import ExpectedError
 
 PATIENCE_MS = 120_000
 """Milliseconds that a condition may take on a busy machine."""
@@ -63,11 +63,11 @@ async def until(page: Page, condition: str) -> None:
 
 @asynccontextmanager
 async def chromium() -> AsyncIterator[Browser]:
-    """The browser, until the block is left. Raises ConfigurationError: there is none."""
+    """The browser, until the block is left. Raises ExpectedError: there is none."""
     names = ("chromium", "chromium-browser", "google-chrome")
     found = next(filter(None, map(shutil.which, names)), None)
     if found is None:
-        raise ConfigurationError("there is no chromium: `make bootstrap` installs it on Debian")
+        raise ExpectedError("there is no chromium: `make bootstrap` installs it on Debian")
     arguments = ["--enable-precise-memory-info"]
     # Its sandbox refuses to work for root.
     arguments += ["--no-sandbox"] if os.geteuid() == 0 else []

@@ -47,5 +47,5 @@ def _said(argv: Sequence[str]) -> str:
     """The output of a program; its error instead where figures must not be lost over it."""
     try:
         return capture(argv).strip()
-    except (CommandError, FileNotFoundError) as error:
+    except CommandError as error:
         return f"unknown: {error}".splitlines()[0]

@@ -3,6 +3,7 @@
 import pytest
 
 from scale_tests.cluster.operator import tool
+from scale_tests.host.commands import ExpectedError
 
 
 @pytest.fixture(scope="session")
@@ -13,5 +14,5 @@ def helm() -> str:
     """
     try:
         return tool("helm")
-    except FileNotFoundError:
+    except ExpectedError:
         pytest.skip("needs helm: make cluster")

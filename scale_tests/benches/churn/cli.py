@@ -17,14 +17,13 @@ from scale_tests.benches.churn.scenario import Runner, Scenario
 from scale_tests.cluster import environment as environments
 from scale_tests.cluster import operator
 from scale_tests.cluster.capacity import capacity, shortage
-from scale_tests.cluster.environment import ConfigurationError
 from scale_tests.cluster.kube import Cluster
 from scale_tests.cluster.must_gather import explain
 from scale_tests.cluster.removal import remove_cluster, start_over
 from scale_tests.cluster.sampler import Sampler
 from scale_tests.cluster.subject import Subject
 from scale_tests.cluster.wait import StalledError
-from scale_tests.host.commands import ROOT
+from scale_tests.host.commands import ROOT, ExpectedError
 from scale_tests.localkube import partition
 from scale_tests.measure import versions
 from scale_tests.measure.bench import Bench, Session, nodes_from, option
@@ -53,7 +52,7 @@ def _run(session: Session) -> int:
     cluster = Cluster(environment.kubeconfig)
     room = capacity(cluster, besides=NAMESPACE)
     if scenario.nodes > room.free:
-        raise ConfigurationError(shortage(environment, room, scenario.nodes))
+        raise ExpectedError(shortage(environment, room, scenario.nodes))
     operator.install(environment)
     start_over(cluster, NAMESPACE, NAME)
     subject = Subject(environment, cluster, NAMESPACE, NAME).apply(scenario.manifest(NAME))

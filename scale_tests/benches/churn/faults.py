@@ -17,12 +17,13 @@ from scale_tests.cluster.partisan import read_addresses
 from scale_tests.cluster.subject import Subject
 from scale_tests.cluster.wait import repeating
 from scale_tests.host import procfs
+from scale_tests.host.commands import ExpectedError
 from scale_tests.localkube import partition
 
 POD_NAME_LABEL = "statefulset.kubernetes.io/pod-name"
 
 
-class FaultError(Exception):
+class FaultError(ExpectedError):
     """A fault cannot be injected into this cluster; the message names the reason."""
 
 

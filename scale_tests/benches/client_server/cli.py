@@ -18,8 +18,8 @@ from typing import Any
 
 from scale_tests.benches.client_server import pictures, report
 from scale_tests.benches.client_server.experiment import INCREMENTS, Run, measure
-from scale_tests.cluster.environment import ConfigurationError
 from scale_tests.cluster.fleet import build_release
+from scale_tests.host.commands import ExpectedError
 from scale_tests.measure import versions
 from scale_tests.measure.bench import Bench, Cell, Session, option
 
@@ -34,7 +34,7 @@ SETTINGS = {
 
 
 def _setting(name: str, default: float) -> float:
-    """The value of a variable, of the type of its default. Raises ConfigurationError."""
+    """The value of a variable, of the type of its default. Raises ExpectedError."""
     text = os.environ.get(name)
     if text is None:
         return default
@@ -42,11 +42,11 @@ def _setting(name: str, default: float) -> float:
         if 0 < (value := type(default)(text)) < inf:
             return value
     whole = "whole " if isinstance(default, int) else ""
-    raise ConfigurationError(f"{name} is {text!r}: set it to a {whole}number above 0, or leave it")
+    raise ExpectedError(f"{name} is {text!r}: set it to a {whole}number above 0, or leave it")
 
 
 def plan(*, quick: bool) -> list[Run]:
-    """One server and four with bounds, and one without. Raises ConfigurationError."""
+    """One server and four with bounds, and one without. Raises ExpectedError."""
     chosen: dict[str, Any] = {
         name.lower(): _setting(name, values[quick]) for name, values in SETTINGS.items()
     }

@@ -87,7 +87,7 @@ class Run:
 def measure(run: Run, release: Path, say: Callable[[str], None]) -> Cell:
     """Runs to the end of the run or of a server; returns the cell.
 
-    Raises FleetError: a node ended, or a server cannot have its CPU; StalledError: nodes did not
+    Raises ExpectedError: a node ended, or a server cannot have its CPU; StalledError: nodes did not
     join.
     """
     with quota(run.server_cpus) as take, fleet(run.plan(), release) as nodes:

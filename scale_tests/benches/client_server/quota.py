@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from scale_tests.cluster.fleet import FleetError
+from scale_tests.host.commands import ExpectedError
 from scale_tests.localkube.cgroups import Hierarchy, hierarchies, remove
 
 _GROUP = "partisan-client-server"
@@ -15,7 +15,7 @@ _PERIOD = 100_000
 """Microseconds, the kernel's default and Kubernetes's."""
 
 Take = Callable[[int], None]
-"""Gives a process its share; raises FleetError where that cannot be."""
+"""Gives a process its share; raises ExpectedError where that cannot be."""
 
 
 @contextmanager
@@ -34,7 +34,7 @@ def quota(cpus: float) -> Iterator[Take]:
                     (directory / file).write_text(value)
                 (directory / "cgroup.procs").write_text(str(pid))
             except OSError as error:
-                raise FleetError(
+                raise ExpectedError(
                     f"a CPU limit for the server: {error}; run this as root"
                 ) from error
 

@@ -18,11 +18,11 @@ from scale_tests.benches.dashboards.findings import findings, ranges
 from scale_tests.benches.dashboards.pictures import MAIN, Range, draw
 from scale_tests.cluster import environment as environments
 from scale_tests.cluster import operator
-from scale_tests.cluster.environment import ConfigurationError
 from scale_tests.cluster.kube import Cluster
 from scale_tests.cluster.monitoring import prometheus
 from scale_tests.cluster.monitoring.prometheus import Prometheus
 from scale_tests.cluster.nodes import read_nodes
+from scale_tests.host.commands import ExpectedError
 from scale_tests.measure import versions
 from scale_tests.measure.bench import Bench, Session, option
 from scale_tests.measure.document import RESULTS
@@ -65,7 +65,7 @@ def _draw_one(session: Session, namespace: str, name: str) -> int:
     """Draws the last minutes of one cluster."""
     environment = environments.existing()
     if environment is None:
-        raise ConfigurationError("there is no cluster: make demo")
+        raise ExpectedError("there is no cluster: make demo")
     end = time.time()
     shown = Range(
         prometheus=Prometheus(Cluster(environment.kubeconfig)),

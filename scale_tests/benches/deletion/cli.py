@@ -9,9 +9,9 @@ from scale_tests.benches.deletion import measure, plan, report
 from scale_tests.benches.deletion.measure import NAMESPACE
 from scale_tests.benches.deletion.plan import Point
 from scale_tests.cluster import crd, operator
-from scale_tests.cluster.environment import ConfigurationError
 from scale_tests.cluster.kube import Cluster
 from scale_tests.cluster.removal import remove_namespace
+from scale_tests.host.commands import ExpectedError
 from scale_tests.measure import versions
 from scale_tests.measure.bench import Bench, Cell, Session, option, some_of
 
@@ -39,7 +39,7 @@ def _measure(session: Session) -> int:
     if wanted.report:
         points = [point for point in points if session.kept(point.slug)]
     if not points:
-        raise ConfigurationError(
+        raise ExpectedError(
             "there is no such cell: choose other --sizes and --overlays, and leave out QUICK=1; for"
             " --report, one that is done"
         )

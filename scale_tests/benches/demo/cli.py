@@ -37,7 +37,7 @@ DEMO_LABEL = "partisan.dev/demo"
 def _run(session: Session) -> int:
     """Goes from nothing to a report on the cluster of `MANIFEST`; 1 when a target is missed.
 
-    Raises CommandError, ConfigurationError, ApiError: a step before the run failed.
+    Raises CommandError, ExpectedError, ApiError: a step before the run failed.
     """
     console, manifest = session.console, yaml.safe_load(MANIFEST.read_text())
     _headline(console, "Kubernetes and images")

@@ -12,9 +12,9 @@ from scale_tests.benches.experiments.comparison import SimulatedError
 from scale_tests.benches.experiments.experiment import Experiment, ExperimentError
 from scale_tests.benches.experiments.report import Report, conclude
 from scale_tests.benches.experiments.selection import Selection
-from scale_tests.benches.experiments.store import StoreError
 from scale_tests.cluster import operator
 from scale_tests.cluster.capacity import make_room
+from scale_tests.host.commands import ExpectedError
 from scale_tests.measure import document
 from scale_tests.measure.bench import Bench, Option, Session, listed, option
 from scale_tests.measure.cells import Result
@@ -101,7 +101,7 @@ def _measure(session: Session) -> int:
         wanted.out = wanted.out or document.RESULTS / f"scale-{chosen.name}"
         results = _run(session, chosen)
     if not results:
-        raise StoreError(f"there is no finished cell in {session.directory}: nothing to report")
+        raise ExpectedError(f"there is no finished cell in {session.directory}: nothing to report")
     reasons = store.left_out(session)
     return conclude(
         session, Report(experiment=chosen, results=results, rows=rows, left_out=reasons)
@@ -132,6 +132,6 @@ BENCH = Bench(
     about=__doc__,
     measure=_measure,
     options=OPTIONS,
-    expected=(ExperimentError, OSError, SimulatedError, StoreError),
+    expected=(ExperimentError, OSError, SimulatedError),
     interrupted=": the same command continues with the cells that are not done.",
 )

@@ -40,8 +40,8 @@ def run(
     Remains of an interrupted run are removed from the cluster first. With `again` incomplete cells
     are run again.
 
-    Raises StoreError where the directory holds another experiment; ApiError or StalledError where
-    the cluster cannot be reached, or keeps such remains.
+    Raises ExpectedError: the directory holds another experiment, or the cluster cannot be reached,
+    or keeps such remains.
     """
     points = experiment.points()
     done = store.results(session, points)

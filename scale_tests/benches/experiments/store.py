@@ -5,27 +5,26 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from scale_tests.benches.experiments.experiment import Point
+from scale_tests.host.commands import ExpectedError
 from scale_tests.measure.bench import Session
 from scale_tests.measure.cells import Result, result
-
-
-class StoreError(Exception):
-    """The directory holds another experiment; the text names the remedy."""
 
 
 def find(session: Session, point: Point) -> Result | None:
     """The cell of a point, if it is done.
 
-    Raises StoreError where it was made by another configuration, or cannot be read.
+    Raises ExpectedError where it was made by another configuration, or cannot be read.
     """
     file = session.file(point.slug)
     try:
         kept = session.kept(point.slug)
         found = None if kept is None else result(kept)
     except (KeyError, TypeError, ValueError) as error:
-        raise StoreError(f"{file} cannot be read ({error}): remove it to run it again") from error
+        raise ExpectedError(
+            f"{file} cannot be read ({error}): remove it to run it again"
+        ) from error
     if found is not None and found.config != point.manifest():
-        raise StoreError(
+        raise ExpectedError(
             f"{file} is of another configuration than the experiment has now: choose another "
             "directory with --out, or remove the file to run it again"
         )
@@ -33,19 +32,19 @@ def find(session: Session, point: Point) -> Result | None:
 
 
 def results(session: Session, points: Iterable[Point]) -> dict[str, Result]:
-    """The cells of those points that are done, by the points' slugs. Raises StoreError."""
+    """The cells of those points that are done, by the points' slugs. Raises ExpectedError."""
     return {point.slug: found for point in points if (found := find(session, point))}
 
 
 def left_out(session: Session) -> dict[str, str]:
-    """Reasons why points were not run, by their slugs. Raises StoreError."""
+    """Reasons why points were not run, by their slugs. Raises ExpectedError."""
     file = _reasons(session)
     try:
         return dict(json.loads(file.read_text()))
     except FileNotFoundError:
         return {}
     except ValueError as error:
-        raise StoreError(f"{file} cannot be read ({error}): remove it") from error
+        raise ExpectedError(f"{file} cannot be read ({error}): remove it") from error
 
 
 def save_left_out(session: Session, reasons: Mapping[str, str]) -> None:

@@ -39,7 +39,7 @@ class Weight:
 def measure(nodes: int, say: Callable[[str], None]) -> list[Cell]:
     """Bare emulators with growing sets of the release's settings, then nodes of the release.
 
-    Raises CommandError: no release; FleetError: a node ended; StalledError: no cluster formed.
+    Raises CommandError: no release; ExpectedError: a node ended; StalledError: no cluster formed.
     """
     tuned = release()
     ladder = (

@@ -16,8 +16,7 @@ from typing import Any
 
 from scale_tests import otp
 from scale_tests.benches.runtime import plan
-from scale_tests.cluster.environment import ConfigurationError
-from scale_tests.host.commands import CommandError, lines, relative
+from scale_tests.host.commands import CommandError, ExpectedError, lines, relative
 from scale_tests.host.wire import wire
 from scale_tests.measure import versions
 from scale_tests.measure.bench import Session
@@ -101,10 +100,10 @@ def explain(pings: Iterable[Span], waited: Sequence[Span]) -> list[Explained]:
 def measure(session: Session) -> int:
     """Measures and explains the pings of this runtime without a delay.
 
-    Raises ConfigurationError, ExpectedError.
+    Raises ExpectedError.
     """
     if shutil.which("perf") is None:
-        raise ConfigurationError("there is no `perf`: install it (Debian: linux-perf)")
+        raise ExpectedError("there is no `perf`: install it (Debian: linux-perf)")
     otp.compile_runtime()
     with tempfile.TemporaryDirectory(prefix="waits-") as directory:
         trace = Path(directory, "trace")

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from scale_tests.cluster.environment import ConfigurationError, from_variables
+from scale_tests.cluster.environment import from_variables
+from scale_tests.host.commands import ExpectedError
 from scale_tests.localkube.settings import Settings
 
 
@@ -25,11 +26,11 @@ def test_a_cluster_of_ones_own_pulls_from_the_registry() -> None:
 def test_a_cluster_to_which_nothing_is_pushed_needs_no_registry() -> None:
     environment = from_variables({"KUBECONFIG": "own"}, pushing=False)
     assert (environment.local, environment.kubeconfig) == (False, Path("own"))
-    with pytest.raises(ConfigurationError, match="KUBECONFIG is not"):
+    with pytest.raises(ExpectedError, match="KUBECONFIG is not"):
         from_variables({"REGISTRY": "x"}, pushing=False)
 
 
 @pytest.mark.parametrize("variable", ["KUBECONFIG", "REGISTRY"])
 def test_one_variable_without_the_other_is_refused(variable: str) -> None:
-    with pytest.raises(ConfigurationError, match="unset both"):
+    with pytest.raises(ExpectedError, match="unset both"):
         from_variables({variable: "x"})

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from scale_tests.host.commands import CommandError, ExpectedError, relative
+from scale_tests.host.commands import CommandError, relative
 from scale_tests.localkube.toolset import Toolset
 from scale_tests.measure import terminal
 
@@ -68,7 +68,7 @@ def main(arguments: Sequence[str]) -> int:
             print(verdict)
         return 0 if all(verdict.linearizable for verdict in verdicts) else 1
 
-    return terminal.run(run, ExpectedError, interrupted=".")
+    return terminal.run(run, interrupted=".")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from scale_tests.benches.client_server import quota as quotas
-from scale_tests.cluster.fleet import FleetError
+from scale_tests.host.commands import ExpectedError
 from scale_tests.localkube.cgroups import Hierarchy
 
 V1 = frozenset({"rw", "cpu"})
@@ -36,5 +36,5 @@ def test_where_there_is_no_limit_to_set_the_remedy_is_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(quotas, "hierarchies", list)
-    with quotas.quota(0.5) as take, pytest.raises(FleetError, match="run this as root"):
+    with quotas.quota(0.5) as take, pytest.raises(ExpectedError, match="run this as root"):
         take(42)

@@ -12,7 +12,7 @@ import pytest
 from scale_tests.benches.client_server import report
 from scale_tests.benches.client_server.cli import BENCH, plan, save
 from scale_tests.benches.client_server.experiment import NO_BOUNDS, Run
-from scale_tests.cluster.environment import ConfigurationError
+from scale_tests.host.commands import ExpectedError
 from scale_tests.measure import document
 from scale_tests.measure.bench import Cell, Session
 
@@ -119,7 +119,7 @@ def test_a_variable_that_is_no_number_is_named(
     monkeypatch: pytest.MonkeyPatch, name: str, value: str, wanted: str
 ) -> None:
     monkeypatch.setenv(name, value)
-    with pytest.raises(ConfigurationError, match=f"{name} is '{value}': set it to {wanted}"):
+    with pytest.raises(ExpectedError, match=f"{name} is '{value}': set it to {wanted}"):
         plan(quick=True)
 
 

@@ -8,8 +8,9 @@ import pytest
 
 from scale_tests.benches.experiments import store
 from scale_tests.benches.experiments.cli import BENCH
-from scale_tests.benches.experiments.store import StoreError, write_changed
+from scale_tests.benches.experiments.store import write_changed
 from scale_tests.benches.experiments.tests.cells import experiment, result
+from scale_tests.host.commands import ExpectedError
 from scale_tests.measure.bench import Session
 
 
@@ -31,7 +32,7 @@ def test_a_cell_of_another_configuration_is_refused(tmp_path: Path) -> None:
     point = experiment().points()[0]
     session = kept(tmp_path)
     session.keep(point.slug, result(point).json())
-    with pytest.raises(StoreError, match="choose another directory with --out"):
+    with pytest.raises(ExpectedError, match="choose another directory with --out"):
         store.find(session, experiment(speedup=10).points()[0])
 
 
@@ -39,7 +40,7 @@ def test_a_file_that_is_no_cell_is_named(tmp_path: Path) -> None:
     point = experiment().points()[0]
     session = kept(tmp_path)
     session.keep(point.slug, {})
-    with pytest.raises(StoreError, match=point.slug):
+    with pytest.raises(ExpectedError, match=point.slug):
         store.find(session, point)
 
 
@@ -56,7 +57,7 @@ def test_why_cells_were_left_out_is_kept(tmp_path: Path) -> None:
     store.save_left_out(session, {"a": "no room"})
     assert store.left_out(session) == {"a": "no room"}
     (tmp_path / "left-out.json").write_text("{")
-    with pytest.raises(StoreError, match=r"left-out\.json"):
+    with pytest.raises(ExpectedError, match=r"left-out\.json"):
         store.left_out(session)
 
 
