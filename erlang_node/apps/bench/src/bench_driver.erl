@@ -217,9 +217,9 @@ await_settled(Service, Nodes, Deadline) ->
             await_settled(Service, Nodes, Deadline)
     end.
 
-%% Whether the pair are still no neighbours.
+%% A pair that have become neighbours meanwhile have not measured what was asked for.
 is_relayed(#{overlay := Overlay}, #{a := A, module := bench_ours}) when Overlay =/= full_mesh ->
-    call(A, bench_ours, is_distant, []);
+    call(A, bench_ours, is_distant, []) orelse error(neighbours_now);
 is_relayed(_Cell, _Group) ->
     false.
 

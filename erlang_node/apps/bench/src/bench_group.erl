@@ -9,6 +9,8 @@
 
 -define(BOOT_MS, 60000).
 -define(CALL_MS, 600000).
+%% Two periods in which HyParView looks for neighbours.
+-define(REST_MS, 10000).
 -define(DISTERL_PORT, 4370).
 -define(PORT, 7946).
 
@@ -82,6 +84,7 @@ call(Node, Module, Function, Arguments) ->
 pair(full_mesh, [A, B | _], _Names) ->
     {A, B};
 pair(_Partial, Nodes, Names) ->
+    ok = await_rest(Nodes, []),
     [{A, NameA, NameB} | _] = [
         {Node, Name, Distant}
      || {Node, Name} <- lists:zip(Nodes, Names),
@@ -91,6 +94,16 @@ pair(_Partial, Nodes, Names) ->
     ok = call(A, bench_ours, set_peer, [NameB]),
     ok = call(B, bench_ours, set_peer, [NameA]),
     {A, B}.
+
+%% Until no links change any more: those that are no neighbours now must stay so.
+await_rest(Nodes, Before) ->
+    case [lists:sort(call(Node, partisan, neighbours, [])) || Node <- Nodes] of
+        Before ->
+            ok;
+        Now ->
+            timer:sleep(?REST_MS),
+            await_rest(Nodes, Now)
+    end.
 
 boot(#{command := Command}, System, DisterlPort) ->
     #{arguments := Arguments, environment := Environment} = System,

@@ -48,6 +48,8 @@ seeds(full_mesh, _Address, Others) -> Others;
 seeds(_Partial, Address, Others) -> [Seed || #{name := ?FIRST} = Seed <- [Address | Others]].
 
 options(client_server) -> #{servers => [?SERVER]};
+%% By default a node would have six of seven others as neighbours.
+options(hyparview) -> #{active_max => 4};
 options(_) -> #{}.
 
 %% @doc Sets the peer of `send/4'.
