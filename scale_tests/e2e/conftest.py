@@ -81,16 +81,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Puts the longest files first, and those last that disturb others; else leaves their order."""
     rank = {name: index for index, name in enumerate(LONGEST)}
 
-    def place(item: pytest.Item) -> tuple[bool, bool, int]:
-        disrupts = item.get_closest_marker("disrupts") is not None
-        return is_alone(item), disrupts, rank.get(item.path.stem, len(rank))
+    def order(item: pytest.Item) -> tuple[bool, bool, int]:
+        place = rank.get(item.path.stem, len(rank))
+        return is_marked(item, "alone"), is_marked(item, "disrupts"), place
 
-    items.sort(key=place)
+    items.sort(key=order)
 
 
-def is_alone(node: pytest.Item | pytest.Collector) -> bool:
-    """Whether a test, or a file of tests, runs while no other file does."""
-    return node.get_closest_marker("alone") is not None
+def is_marked(node: pytest.Item | pytest.Collector, mark: str) -> bool:
+    """Whether a test, or a file of tests, has this mark."""
+    return node.get_closest_marker(mark) is not None
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -150,7 +150,10 @@ def disruption(request: pytest.FixtureRequest) -> Iterator[Disruption]:
     A file that shares it may stop or replace the operator in a disruption. What it prepares before,
     and removes after, runs while other files do the same.
     """
-    with files.locked(LOCK, shared=not is_alone(request.node)), ExitStack() as undisturbed:
+    with (
+        files.locked(LOCK, shared=not is_marked(request.node, "alone")),
+        ExitStack() as undisturbed,
+    ):
 
         def share() -> None:
             undisturbed.enter_context(files.locked(OPERATOR_LOCK, shared=True))

@@ -11,6 +11,8 @@
 -define(CALL_MS, 600000).
 %% Two periods in which HyParView looks for neighbours.
 -define(REST_MS, 10000).
+%% Of these, until links that still change are an error.
+-define(RESTS, 30).
 -define(DISTERL_PORT, 4370).
 -define(PORT, 7946).
 
@@ -84,7 +86,7 @@ call(Node, Module, Function, Arguments) ->
 pair(full_mesh, [A, B | _], _Names) ->
     {A, B};
 pair(_Partial, Nodes, Names) ->
-    ok = await_rest(Nodes, []),
+    ok = await_rest(Nodes, [], ?RESTS),
     [{A, NameA, NameB} | _] = [
         {Node, Name, Distant}
      || {Node, Name} <- lists:zip(Nodes, Names),
@@ -96,13 +98,15 @@ pair(_Partial, Nodes, Names) ->
     {A, B}.
 
 %% Until no links change any more: those that are no neighbours now must stay so.
-await_rest(Nodes, Before) ->
+await_rest(_Nodes, _Before, 0) ->
+    error(links_do_not_rest);
+await_rest(Nodes, Before, Left) ->
     case [lists:sort(call(Node, partisan, neighbours, [])) || Node <- Nodes] of
         Before ->
             ok;
         Now ->
             timer:sleep(?REST_MS),
-            await_rest(Nodes, Now)
+            await_rest(Nodes, Now, Left - 1)
     end.
 
 boot(#{command := Command}, System, DisterlPort) ->
