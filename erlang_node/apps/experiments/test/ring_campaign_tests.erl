@@ -114,7 +114,7 @@ any_faults_test_() ->
     {timeout, 3600,
         ?_assert(
             proper:quickcheck(prop_any_faults(), [
-                quiet, {numtests, campaigns() div 2}, {to_file, user}
+                {numtests, campaigns() div 2}, {to_file, user}
             ])
         )}.
 

@@ -12,7 +12,7 @@ never_misread_test_() ->
     {timeout, 600, fun never_misread/0}.
 
 never_misread() ->
-    ?assert(proper:quickcheck(prop_never_misread(), [quiet, {numtests, 500}])).
+    ?assert(proper:quickcheck(prop_never_misread(), [{to_file, user}, {numtests, 500}])).
 
 prop_never_misread() ->
     ?FORALL(

@@ -157,7 +157,7 @@ malformed_parts_are_refused_test_() ->
 %% Helpers.
 
 check(Property) ->
-    proper:quickcheck(Property, [quiet, {numtests, ?SAMPLES}]).
+    proper:quickcheck(Property, [{to_file, user}, {numtests, ?SAMPLES}]).
 
 shuffled(Random, Parts) ->
     lists:sort(fun(A, B) -> erlang:phash2({Random, A}) =< erlang:phash2({Random, B}) end, Parts).

@@ -8,7 +8,7 @@ any_parts_come_back_test() ->
     Property = ?FORALL(
         Parts, list(part()), lasp_parts:decode(lasp_parts:encode(Parts)) =:= {ok, Parts}
     ),
-    ?assert(proper:quickcheck(Property, [quiet, {numtests, 500}])).
+    ?assert(proper:quickcheck(Property, [{to_file, user}, {numtests, 500}])).
 
 no_parts_are_no_bytes_test() ->
     ?assertEqual(<<>>, lasp_parts:encode([])),
@@ -24,7 +24,7 @@ any_integer_comes_back_test() ->
             lasp_varint:unfold(Natural) =:= Integer
         end
     ),
-    ?assert(proper:quickcheck(Property, [quiet, {numtests, 500}])).
+    ?assert(proper:quickcheck(Property, [{to_file, user}, {numtests, 500}])).
 
 small_integers_are_one_byte_test() ->
     ?assertEqual([1, 1, 1, 2, 2], [

@@ -17,7 +17,9 @@ protocols() ->
 convergence_test_() ->
     [
         {atom_to_list(Protocol), {timeout, 300,
-            ?_assert(proper:quickcheck(prop_converges(Protocol), [quiet, {numtests, 500}]))}}
+            ?_assert(
+                proper:quickcheck(prop_converges(Protocol), [{to_file, user}, {numtests, 500}])
+            )}}
      || Protocol <- protocols()
     ].
 
@@ -99,7 +101,9 @@ talks(Intervals, Cluster) ->
 handover_test_() ->
     [
         {atom_to_list(Protocol), {timeout, 300,
-            ?_assert(proper:quickcheck(prop_hands_over(Protocol), [quiet, {numtests, 500}]))}}
+            ?_assert(
+                proper:quickcheck(prop_hands_over(Protocol), [{to_file, user}, {numtests, 500}])
+            )}}
      || Protocol <- protocols()
     ].
 

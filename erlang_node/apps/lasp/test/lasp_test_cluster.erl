@@ -11,6 +11,7 @@
 -export([heal/1]).
 -export([settle/1]).
 -export([silence/1]).
+-export([silence/2]).
 -export([drain/1]).
 -export([tick_all/1]).
 -export([pick/2]).
@@ -184,6 +185,11 @@ settle(Cluster, 0) ->
 %% @doc Loses all messages in flight.
 silence(Cluster) ->
     Cluster#cluster{wire = []}.
+
+%% @doc Loses the messages of these kinds in flight.
+silence(Kinds, #cluster{wire = Wire} = Cluster) ->
+    Left = [M || {_, _, {Kind, _, _}} = M <- Wire, not lists:member(Kind, Kinds)],
+    Cluster#cluster{wire = Left}.
 
 %% @doc Advances every node by an interval.
 tick_all(#cluster{replicas = Replicas} = Cluster) ->

@@ -18,7 +18,8 @@
 }).
 
 one_tree_test_() ->
-    {timeout, 300, ?_assert(proper:quickcheck(prop_one_tree(), [quiet, {numtests, 400}]))}.
+    {timeout, 300,
+        ?_assert(proper:quickcheck(prop_one_tree(), [{to_file, user}, {numtests, 400}]))}.
 
 prop_one_tree() ->
     ?FORALL(

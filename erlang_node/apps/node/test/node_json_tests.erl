@@ -7,13 +7,13 @@ what_is_encoded_decodes_to_itself_test_() ->
     Property = ?FORALL(
         Value, json(), node_test_json:decode(node_json:encode(Value)) =:= Value
     ),
-    {timeout, 600, ?_assert(proper:quickcheck(Property, [quiet, {numtests, 100}]))}.
+    {timeout, 600, ?_assert(proper:quickcheck(Property, [{to_file, user}, {numtests, 100}]))}.
 
 one_line_test_() ->
     Property = ?FORALL(
         Value, json(), binary:match(iolist_to_binary(node_json:encode(Value)), <<"\n">>) =:= nomatch
     ),
-    {timeout, 600, ?_assert(proper:quickcheck(Property, [quiet, {numtests, 50}]))}.
+    {timeout, 600, ?_assert(proper:quickcheck(Property, [{to_file, user}, {numtests, 50}]))}.
 
 texts_test_() ->
     [

@@ -25,7 +25,8 @@ messages_of_libraries_test_() ->
     ].
 
 nothing_forges_a_line_test_() ->
-    {timeout, 600, ?_assert(proper:quickcheck(prop_one_line(), [quiet, {numtests, 500}]))}.
+    {timeout, 600,
+        ?_assert(proper:quickcheck(prop_one_line(), [{to_file, user}, {numtests, 500}]))}.
 
 prop_one_line() ->
     ?FORALL(

@@ -54,7 +54,7 @@ every_line_is_valid_test_() ->
         list(family()),
         lists:all(fun is_line/1, binary:split(render(Families), <<"\n">>, [global]))
     ),
-    {timeout, 600, ?_assert(proper:quickcheck(Property, [quiet, {numtests, 100}]))}.
+    {timeout, 600, ?_assert(proper:quickcheck(Property, [{to_file, user}, {numtests, 100}]))}.
 
 is_line(<<>>) ->
     true;

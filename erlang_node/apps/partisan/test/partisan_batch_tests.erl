@@ -22,7 +22,7 @@ every_byte_is_written_once_in_order() ->
                     sum(charged, Writes) =:= lists:sum([Bytes || {Bytes, _} <- Frames]) andalso
                     lists:all(fun is_accounted/1, Writes)
             end),
-            [quiet, {numtests, 100}]
+            [{to_file, user}, {numtests, 100}]
         )
     ).
 
@@ -40,7 +40,7 @@ what_was_not_written_whole_is_written_again() ->
                 data(Again) =:= iolist_to_binary([Data || {_, Data} <- Lost]) andalso
                     sum(charged, Before) + sum(charged, Again) =:= lists:sum(Sizes)
             end),
-            [quiet, {numtests, 100}]
+            [{to_file, user}, {numtests, 100}]
         )
     ).
 

@@ -116,7 +116,10 @@ share_test() ->
 
 properties_test_() ->
     [
-        {Title, {timeout, 600, ?_assert(proper:quickcheck(Property, [quiet, {numtests, 300}]))}}
+        {Title, {timeout, 600,
+            ?_assert(
+                proper:quickcheck(Property, [{to_file, user}, {numtests, 300}])
+            )}}
      || {Title, Property} <- [
             {"a message's decision depends on its key and occurrence alone", prop_independent()},
             {"an interpreter with counts of its own decides alike", prop_own_counts()},

@@ -13,7 +13,7 @@ messages_come_back_equal() ->
                 {message, sink, Message} =:= decoded(partisan_frame:message(sink, Message)) andalso
                     {overlay, Message} =:= decoded(partisan_frame:overlay(Message))
             end),
-            [quiet, {numtests, 300}]
+            [{to_file, user}, {numtests, 300}]
         )
     ).
 
@@ -27,7 +27,7 @@ sizes_are_those_on_the_wire() ->
                 {Bytes, Frame} = partisan_frame:message(sink, Message),
                 Bytes =:= iolist_size(Frame)
             end),
-            [quiet, {numtests, 100}]
+            [{to_file, user}, {numtests, 100}]
         )
     ).
 
@@ -43,7 +43,7 @@ garbage_is_an_answer_and_never_a_crash() ->
                     Decoded -> Decoded =/= undefined
                 end
             end),
-            [quiet, {numtests, 1000}]
+            [{to_file, user}, {numtests, 1000}]
         )
     ).
 

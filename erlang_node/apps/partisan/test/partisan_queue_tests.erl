@@ -60,7 +60,7 @@ the_bound_holds_whatever_comes() ->
                     partisan_queue:messages(Queue) =:= length(Charged) andalso
                     lists:sum(Charged) =< 100
             end),
-            [quiet, {numtests, 500}]
+            [{to_file, user}, {numtests, 500}]
         )
     ).
 

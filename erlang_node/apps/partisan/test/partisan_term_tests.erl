@@ -16,7 +16,7 @@ any_term_with_large_binaries_comes_back_equal() ->
     ?assert(
         proper:quickcheck(
             ?FORALL(Term, term_with_large(), {ok, Term} =:= there_and_back(Term)),
-            [quiet, {numtests, 500}]
+            [{to_file, user}, {numtests, 500}]
         )
     ).
 
@@ -208,7 +208,7 @@ new_atoms_are_counted_in_any_term() ->
                             partisan_external:elements(term_to_binary({Term, x}))
                 end
             ),
-            [quiet, {numtests, 500}]
+            [{to_file, user}, {numtests, 500}]
         )
     ).
 

@@ -122,7 +122,7 @@ every_term(A, B) ->
                 [{term, Arrived}] = call(B, partisan_test_sink, take, [sink, 1]),
                 Arrived =:= Term
             end),
-            [quiet, {numtests, 200}, {to_file, user}]
+            [{to_file, user}, {numtests, 200}, {to_file, user}]
         )
     ).
 

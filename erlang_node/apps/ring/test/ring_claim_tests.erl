@@ -39,7 +39,7 @@ smallest_rings_test_() ->
 
 %% Other numbers of partitions and replicas, up to one partition for each member.
 any_ring_test_() ->
-    {timeout, 600, ?_assert(proper:quickcheck(prop_ring(), [quiet, {numtests, 150}]))}.
+    {timeout, 600, ?_assert(proper:quickcheck(prop_ring(), [{to_file, user}, {numtests, 150}]))}.
 
 prop_ring() ->
     ?FORALL(

@@ -24,7 +24,8 @@ concurrent_writes_stay_test() ->
 
 %% Replicas that write and exchange their sets in any order.
 replicas_test_() ->
-    {timeout, 600, ?_assert(proper:quickcheck(prop_replicas(), [quiet, {numtests, 500}]))}.
+    {timeout, 600,
+        ?_assert(proper:quickcheck(prop_replicas(), [{to_file, user}, {numtests, 500}]))}.
 
 prop_replicas() ->
     ?FORALL(

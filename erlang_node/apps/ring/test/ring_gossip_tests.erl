@@ -5,7 +5,8 @@
 
 %% Whatever two nodes know, one comparison ends with both knowing all of it, and with equal digests.
 comparison_test_() ->
-    {timeout, 600, ?_assert(proper:quickcheck(prop_comparison(), [quiet, {numtests, 200}]))}.
+    {timeout, 600,
+        ?_assert(proper:quickcheck(prop_comparison(), [{to_file, user}, {numtests, 200}]))}.
 
 prop_comparison() ->
     ?FORALL(

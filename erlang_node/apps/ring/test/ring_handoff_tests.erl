@@ -6,7 +6,8 @@
 %% A transfer with writes meanwhile, and with pulls and chunks that are lost, repeated and late: the
 %% receiver has the newest item of every key when it may serve.
 transfer_test_() ->
-    {timeout, 600, ?_assert(proper:quickcheck(prop_transfer(), [quiet, {numtests, 500}]))}.
+    {timeout, 600,
+        ?_assert(proper:quickcheck(prop_transfer(), [{to_file, user}, {numtests, 500}]))}.
 
 prop_transfer() ->
     ?FORALL(

@@ -56,7 +56,7 @@ an_old_hint_is_given_up_test() ->
 
 %% Whatever comes: within the bounds; refused means unchanged; nothing kept is missing.
 bounds_test_() ->
-    {timeout, 600, ?_assert(proper:quickcheck(prop_bounds(), [quiet, {numtests, 200}]))}.
+    {timeout, 600, ?_assert(proper:quickcheck(prop_bounds(), [{to_file, user}, {numtests, 200}]))}.
 
 prop_bounds() ->
     ?FORALL(

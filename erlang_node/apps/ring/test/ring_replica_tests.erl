@@ -7,7 +7,7 @@
 
 %% The sums, updated write by write, are those of the contents; and they find what differs.
 sums_test_() ->
-    {timeout, 600, ?_assert(proper:quickcheck(prop_sums(), [quiet, {numtests, 300}]))}.
+    {timeout, 600, ?_assert(proper:quickcheck(prop_sums(), [{to_file, user}, {numtests, 300}]))}.
 
 prop_sums() ->
     ?FORALL(

@@ -8,7 +8,7 @@
 %% From any plan to any other, transfers keep within the bounds of both ends, and all of them end,
 %% in whatever order those that run end.
 all_transfers_end_test_() ->
-    {timeout, 600, ?_assert(proper:quickcheck(prop_all_end(), [quiet, {numtests, 150}]))}.
+    {timeout, 600, ?_assert(proper:quickcheck(prop_all_end(), [{to_file, user}, {numtests, 150}]))}.
 
 prop_all_end() ->
     ?FORALL(

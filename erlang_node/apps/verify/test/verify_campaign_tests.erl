@@ -331,7 +331,7 @@ proper_confirms_the_guarantees_test_() ->
     [
         {atom_to_list(Model), {timeout, 600, ?_assert(
             proper:quickcheck(
-                verify_proper:property(configuration(Model)), [quiet, {numtests, 300}]
+                verify_proper:property(configuration(Model)), [{to_file, user}, {numtests, 300}]
             )
         )}}
      || Model <- [quorum_kv_atomic, quorum_kv_causal, quorum_kv_eventual]

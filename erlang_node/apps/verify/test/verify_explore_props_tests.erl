@@ -10,7 +10,7 @@
 -define(LIMIT, 1000).
 
 explorer_test_() ->
-    Options = [{to_file, user}, {numtests, 60}, quiet],
+    Options = [{to_file, user}, {numtests, 60}],
     [
         {timeout, 600, ?_assert(proper:quickcheck(Property, Options))}
      || Property <- [

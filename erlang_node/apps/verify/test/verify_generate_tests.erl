@@ -9,7 +9,7 @@ generators() ->
     [node, {one_of, [x, y, z]}, {integer, -2, 2}, {split, 2}, {exactly, bitflip}].
 
 drawn_values_are_of_the_generator_test_() ->
-    ?_assert(proper:quickcheck(prop_values(), [quiet, {numtests, 300}])).
+    ?_assert(proper:quickcheck(prop_values(), [{to_file, user}, {numtests, 300}])).
 
 prop_values() ->
     ?FORALL(

@@ -77,7 +77,7 @@ a_violating_order_is_found_and_limits_leave_a_frontier_test() ->
 %% Against enumeration.
 
 enumerated_orders_test_() ->
-    Options = [{to_file, user}, {numtests, 100}, quiet],
+    Options = [{to_file, user}, {numtests, 100}],
     {timeout, 600, ?_assert(proper:quickcheck(prop_each_order_once(), Options))}.
 
 two_phase_commit_is_enumerated_test_() ->

@@ -38,7 +38,8 @@ simpler_elements_test() ->
     ?assertEqual([5], verify_shrink:minimal(Fails, Simpler, [1, 0, 9, 0])).
 
 minimal_test_() ->
-    {timeout, 600, ?_assert(proper:quickcheck(prop_minimal(), [quiet, {numtests, 1000}]))}.
+    {timeout, 600,
+        ?_assert(proper:quickcheck(prop_minimal(), [{to_file, user}, {numtests, 1000}]))}.
 
 %% Predicates of any shape: an arbitrary set of subsets fails, and the whole list.
 prop_minimal() ->

@@ -38,12 +38,15 @@
 schedules_test_() ->
     [
         {atom_to_list(Mode), {timeout, 300,
-            ?_assert(proper:quickcheck(prop_counts_right(Mode), [quiet, {numtests, 300}]))}}
+            ?_assert(
+                proper:quickcheck(prop_counts_right(Mode), [{to_file, user}, {numtests, 300}])
+            )}}
      || Mode <- lasp_sync:modes() -- [aggregate]
     ].
 
 sums_test_() ->
-    {timeout, 300, ?_assert(proper:quickcheck(prop_sums_right(), [quiet, {numtests, 300}]))}.
+    {timeout, 300,
+        ?_assert(proper:quickcheck(prop_sums_right(), [{to_file, user}, {numtests, 300}]))}.
 
 %% With sums only, the run ends with the same value on all nodes, which has been counted and at
 %% which every ad has reached its threshold. Counts of dead actors that no node kept may be missing.

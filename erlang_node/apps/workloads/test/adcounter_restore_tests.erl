@@ -12,7 +12,7 @@
 exact_test_() ->
     [
         {atom_to_list(Mode), {timeout, 300,
-            ?_assert(proper:quickcheck(prop_exact(Mode), [quiet, {numtests, 100}]))}}
+            ?_assert(proper:quickcheck(prop_exact(Mode), [{to_file, user}, {numtests, 100}]))}}
      || Mode <- lasp_sync:modes()
     ].
 
