@@ -13,6 +13,10 @@ OTP ?= 27
 # Where the parts of a release will be found.
 RELEASED = $(if $(REGISTRY),--registry "$(REGISTRY)") $(if $(DOWNLOADS),--downloads "$(DOWNLOADS)")
 
+# What waits little and takes a few minutes, next to the checks of the Erlang code.
+LIGHT_LINT := lint-prose lint-python lint-chart lint-console site
+LIGHT_UNIT := unit-console unit-python
+
 export PYTHONUNBUFFERED := 1
 
 # Makes $(1) and $(2) at the same time, where one mostly waits. $(2) shows as it runs, $(1) at its
@@ -30,7 +34,7 @@ define eunit
 	@mkdir -p build/results; log=build/results/eunit-$(2).log; \
 	    ( $(1) ) 2>&1 | tee $$log || \
 	        { ok=$$?; echo "Failed tests, also in $$log:"; \
-	          grep -B 1 -A 8 -F -e '*failed*' -e '*timed out*' -e 'failed ***' \
+	          grep -B 1 -A 8 -F -e 'Failed: After' -e '*failed*' -e '*timed out*' -e 'failed ***' \
 	              -e '*unexpected termination' $$log || true; exit $$ok; }
 endef
 
@@ -49,7 +53,14 @@ down: bootstrap ## Remove everything that `make demo` made
 	$(PY) -m scale_tests demo down
 
 .PHONY: test
-test: bootstrap lint unit e2e ## Every check and every test, on a real Kubernetes included
+test: bootstrap ## Every check and every test, on a real Kubernetes included
+	$(call together,test-otp,own-otp,test-otp)
+	$(MAKE) --no-print-directory e2e
+
+# All of `lint` and `unit` but test-otp; as these, at the same time.
+.PHONY: own-otp
+own-otp:
+	$(call together,$(LIGHT_LINT) $(LIGHT_UNIT),lint-erlang eunit,light)
 
 .PHONY: test-fast
 test-fast: export QUICK = 1
@@ -79,7 +90,7 @@ page: bootstrap
 
 .PHONY: lint
 lint: bootstrap ## Every formatter, linter and type checker
-	$(call together,lint-erlang,lint-prose lint-python lint-chart lint-console site,lint-erlang)
+	$(call together,lint-erlang,$(LIGHT_LINT),lint-erlang)
 
 .PHONY: lint-prose
 lint-prose: ## Check documents and messages for phrases with a better word
@@ -113,7 +124,7 @@ lint-console: page
 
 .PHONY: unit
 unit: bootstrap ## Unit and property tests of both languages
-	$(call together,unit-erlang,unit-console unit-python,unit-erlang)
+	$(call together,unit-erlang,$(LIGHT_UNIT),unit-erlang)
 
 .PHONY: unit-python
 unit-python: page
