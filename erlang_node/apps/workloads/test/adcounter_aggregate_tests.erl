@@ -140,8 +140,8 @@ step({count, I}, #run{cluster = Cluster, actors = Actors, counts = Counts} = Run
     record(Name, Counted, Run#run{counts = Counts#{Actor => Counted}});
 step({restart, I}, #run{cluster = Cluster, actors = Actors, counts = Counts} = Run) ->
     Name = ?T:pick(I, Cluster),
-    % A restart takes longer than a question, which excludes the exception that the protocol's module
-    % names: in very few runs it would count a node twice.
+    % A restart takes longer than a question, which excludes the exception that the module of the
+    % protocol names: in very few runs a node would be counted twice.
     Restarted = Run#run{cluster = ?T:restart(Name, ?T:silence([question, answer], Cluster))},
     Restored = record(Name, maps:get(maps:get(Name, Actors), Counts, #{}), Restarted),
     reported(false, Name, Restored);
