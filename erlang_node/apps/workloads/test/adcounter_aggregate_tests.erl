@@ -140,9 +140,7 @@ step({count, I}, #run{cluster = Cluster, actors = Actors, counts = Counts} = Run
     record(Name, Counted, Run#run{counts = Counts#{Actor => Counted}});
 step({restart, I}, #run{cluster = Cluster, actors = Actors, counts = Counts} = Run) ->
     Name = ?T:pick(I, Cluster),
-    % A restart takes longer than a question, which excludes the exception that the module of the
-    % protocol names: in very few runs a node would be counted twice.
-    Restarted = Run#run{cluster = ?T:restart(Name, ?T:silence([question, answer], Cluster))},
+    Restarted = Run#run{cluster = ?T:restart(Name, ?T:end_questions(Cluster))},
     Restored = record(Name, maps:get(maps:get(Name, Actors), Counts, #{}), Restarted),
     reported(false, Name, Restored);
 step({lose_all, I}, #run{cluster = Cluster} = Run) ->

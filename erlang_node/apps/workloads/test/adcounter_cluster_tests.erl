@@ -224,7 +224,12 @@ step({propagate, I}, Cluster) ->
 step({restart_container, I}, Cluster) ->
     Name = pick(I, Cluster),
     Node = maps:get(Name, Cluster#cluster.nodes),
-    reboot(Name, Node#node.store, Cluster);
+    % As lasp_test_cluster:end_questions/1.
+    Left = [
+        M
+     || M = {_, _, {Kind, _, _}} <- Cluster#cluster.wire, Kind =/= question, Kind =/= answer
+    ],
+    reboot(Name, Node#node.store, Cluster#cluster{wire = Left});
 step({kill_pod, I}, Cluster) ->
     reboot(pick(I, Cluster), none, Cluster);
 step({leave, _}, #cluster{names = [_]} = Cluster) ->

@@ -61,7 +61,7 @@ step({count, I}, _Backup, {Own, Cluster}) ->
     {Own#{Name => Count}, ?T:event(Name, {update, Delta}, Cluster)};
 step({restart, I}, Backup, {Own, Cluster}) ->
     Name = ?T:pick(I, Cluster),
-    Restarted = ?T:restart(Name, Cluster),
+    Restarted = ?T:restart(Name, ?T:end_questions(Cluster)),
     {Own, begin_node(Name, maps:get(Name, Own, 0), Backup, Restarted)};
 step(Step, _Backup, {Own, Cluster}) ->
     {Own, ?T:step(Step, Cluster)}.
