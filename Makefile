@@ -60,7 +60,7 @@ test: bootstrap ## Every check and every test, on a real Kubernetes included
 # All of `lint` and `unit` but test-otp; as these, at the same time.
 .PHONY: own-otp
 own-otp:
-	$(call together,$(LIGHT_LINT) $(LIGHT_UNIT),lint-erlang eunit,light)
+	$(call together,$(LIGHT_LINT) types $(LIGHT_UNIT),lint-erlang-style eunit,light)
 
 .PHONY: test-fast
 test-fast: export QUICK = 1
@@ -107,10 +107,16 @@ lint-python: bootstrap
 	diff -u crds/partisanclusters.yaml $(CHART)/files/partisanclusters.yaml
 
 .PHONY: lint-erlang
-lint-erlang: bootstrap
+lint-erlang: lint-erlang-style types
+
+.PHONY: lint-erlang-style
+lint-erlang-style: bootstrap
 	escript erlang_node/scripts/lint.escript
 	$(REBAR) as test compile
 	cd erlang_node && escript scripts/calls.escript _build/test/lib
+
+.PHONY: types
+types: bootstrap
 	$(REBAR) xref
 	$(REBAR) dialyzer
 

@@ -186,8 +186,8 @@ settle(Cluster, 0) ->
 silence(Cluster) ->
     Cluster#cluster{wire = []}.
 
-%% @doc Ends the questions of lasp_sync_aggregate, which a restart outlives. Without this a node that
-%% restarts would be counted twice in very few runs: the exception that is known there.
+%% @doc Ends the questions of lasp_sync_aggregate, as a restart takes longer than one. Otherwise a
+%% node that restarts would be counted twice in very few runs: the exception that is known there.
 end_questions(#cluster{wire = Wire} = Cluster) ->
     Cluster#cluster{wire = [M || M = {_, _, {Kind, _, _}} <- Wire, not is_question(Kind)]}.
 
