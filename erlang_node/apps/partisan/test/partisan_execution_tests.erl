@@ -1,4 +1,7 @@
 %%% @doc Execution on other nodes: what is allowed, its outcomes, spawned processes, links.
+%%%
+%%% Longer than 300 lines: the subjects share one set of virtual machines, which take seconds to
+%%% start.
 -module(partisan_execution_tests).
 
 -include_lib("eunit/include/eunit.hrl").
