@@ -85,6 +85,8 @@ def test_a_cluster_keeps_its_pods_from_install_to_uninstall(
 
     operator.install(environment)
     pods.check_served("taken over by the next release", 6)
+    # Without clusters the namespace is given up at once, for the operator of the next test.
+    subject.delete()
 
 
 class UnchangedPods:

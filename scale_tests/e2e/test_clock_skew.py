@@ -74,39 +74,55 @@ def holder(cluster: Cluster) -> str:
     return "" if lease is None else str(lease["spec"].get("holderIdentity") or "")
 
 
-@pytest.mark.parametrize("skew", SKEWS)
-def test_an_operator_with_a_wrong_clock_works(
+def test_operators_with_a_wrong_clock_work_one_after_the_other(
     new_subject: NewSubject,
     environment: Environment,
     cluster: Cluster,
     disruption: Disruption,
     tmp_path: Path,
-    skew: str,
 ) -> None:
+    """Each takes over from one with another clock, and changes a cluster of its own."""
     if not environment.local:
         pytest.skip("the operator with the wrong clock reaches the pods from this machine")
-    subject = new_subject(skew)
-    subject.apply(manifest(skew, NODES, workload={"adCounter": counter(NODES, LASTING)}))
-    subject.wait_counted(NODES * 5)
-    before = subject.uids()
+    subjects = {skew: new_subject(skew) for skew in SKEWS}
+    for subject in subjects.values():
+        workload = {"adCounter": counter(NODES, LASTING)}
+        subject.apply(manifest(subject.name, NODES, workload=workload))
+    for subject in subjects.values():
+        subject.wait_counted(NODES * 5)
+    before = {skew: subject.uids() for skew, subject in subjects.items()}
+    ended = {}
     with disruption():
-        # It gives the Lease back, so that the next one need not wait for its end.
+        # It gives the Lease back, so that the next one need not wait for its end. The others are
+        # killed: the Lease was renewed at a time that is not their successor's.
         operator.install(environment, values=["--set", "replicas=0"])
+        previous = ""
         try:
-            with skewed_operator(environment, SKEWS[skew], tmp_path / "operator.log"):
-                previous = wait_for("an operator that acts", lambda: holder(cluster), bool)
-                subject.wait_healthy(NODES)
-                ended = subject.end_run()
-                assert_accounted(subject, ended)
-                assert (ended.workload.replaced_nodes, ended.workload.lost_increments) == (0, 0)
-                subject.patch(replicas=NODES + 1)
-                subject.wait_healthy(NODES + 1)
+            for skew, subject in subjects.items():
+                with skewed_operator(environment, SKEWS[skew], tmp_path / f"{skew}.log"):
+                    previous = another_holder(cluster, previous)
+                    subject.wait_healthy(NODES)
+                    ended[skew] = subject.end_run()
+                    assert_accounted(subject, ended[skew])
+                    subject.patch(replicas=NODES + 1)
+                    subject.wait_healthy(NODES + 1)
         finally:
-            # The Lease was renewed at a time that is not the others', and is not given back.
             operator.install(environment)
-        wait_for("another operator that acts", lambda: holder(cluster), lambda now: now != previous)
-    subject.patch(replicas=NODES)
-    status = subject.wait_healthy(NODES)
-    assert status.workload == ended.workload
-    wait_for("the pods as before", subject.uids, before.__eq__)
-    assert set(subject.restarts().values()) == {0}
+        another_holder(cluster, previous)
+    for subject in subjects.values():
+        subject.patch(replicas=NODES)
+    for skew, subject in subjects.items():
+        run = ended[skew].workload
+        assert (run.replaced_nodes, run.lost_increments) == (0, 0)
+        assert subject.wait_healthy(NODES).workload == run
+        wait_for("the pods as before", subject.uids, before[skew].__eq__)
+        assert set(subject.restarts().values()) == {0}
+
+
+def another_holder(cluster: Cluster, previous: str) -> str:
+    """Waits until another operator than the previous one acts; returns its identity."""
+    return wait_for(
+        "another operator that acts",
+        lambda: holder(cluster),
+        lambda now: now not in ("", previous),
+    )
