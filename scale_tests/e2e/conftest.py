@@ -29,6 +29,9 @@ LOCK = ROOT / "build" / "e2e.lock"
 OPERATOR_LOCK = LOCK.with_name("e2e-operator.lock")
 """Held by every file of tests; a disruption of the operator does not share it."""
 
+ANOTHER_OPERATOR = LOCK.with_name("e2e-another-operator")
+"""There while the operator may be another than the one that all tests find."""
+
 LONGEST = (
     "test_machines",
     "test_main_flow",
@@ -73,17 +76,23 @@ _PREPARED = pytest.StashKey[Prepared]()
 
 def pytest_configure(config: pytest.Config) -> None:
     """Declares the marks of files that disturb others."""
-    config.addinivalue_line("markers", "alone: changes what all tests rely on")
+    config.addinivalue_line(
+        "markers", "alone: changes what all tests rely on, or installs the operator itself"
+    )
     config.addinivalue_line("markers", "disrupts: stops or replaces the operator for a while")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Puts the longest files first, and those last that disturb others; else leaves their order."""
+    """Puts the longest files first, and those last that disturb others; else leaves their order.
+
+    The very last install operators of their own, so that the usual one need not come back.
+    """
     rank = {name: index for index, name in enumerate(LONGEST)}
 
-    def order(item: pytest.Item) -> tuple[bool, bool, int]:
+    def order(item: pytest.Item) -> tuple[bool, bool, bool, int]:
         place = rank.get(item.path.stem, len(rank))
-        return is_marked(item, "alone"), is_marked(item, "disrupts"), place
+        marks = is_marked(item, "alone"), installs(item), is_marked(item, "disrupts")
+        return *marks, place
 
     items.sort(key=order)
 
@@ -91,6 +100,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def is_marked(node: pytest.Item | pytest.Collector, mark: str) -> bool:
     """Whether a test, or a file of tests, has this mark."""
     return node.get_closest_marker(mark) is not None
+
+
+def installs(node: pytest.Item | pytest.Collector) -> bool:
+    """Whether a file of tests is marked `alone(installs=True)`.
+
+    It takes any operator, or none, and may leave another one.
+    """
+    mark = node.get_closest_marker("alone")
+    return mark is not None and bool(mark.kwargs.get("installs"))
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -114,6 +132,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
             returncode=2,
         )
     operator.install(environment)
+    ANOTHER_OPERATOR.unlink(missing_ok=True)
 
 
 @pytest.hookimpl(trylast=True)
@@ -169,6 +188,19 @@ def disruption(request: pytest.FixtureRequest) -> Iterator[Disruption]:
 
         share()
         yield disrupted
+
+
+@pytest.fixture(scope="module", autouse=True)
+def usual_operator(
+    request: pytest.FixtureRequest, environment: Environment, disruption: Disruption
+) -> None:
+    """The operator as the chart installs it, unless the file installs others."""
+    with files.locked(ANOTHER_OPERATOR.with_suffix(".lock")):
+        if installs(request.node):
+            ANOTHER_OPERATOR.touch()
+        elif ANOTHER_OPERATOR.exists():
+            operator.install(environment)
+            ANOTHER_OPERATOR.unlink()
 
 
 @pytest.fixture(scope="module")

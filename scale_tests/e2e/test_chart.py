@@ -1,7 +1,6 @@
 """The chart on a real cluster: its own test, its releases, and clusters without the operator."""
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -14,7 +13,7 @@ from scale_tests.cluster.subject import Subject, manifest
 from scale_tests.cluster.wait import wait_for
 from scale_tests.e2e.conftest import NewSubject
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.alone(installs=True)
 """Installs, upgrades and removes the operator that all tests rely on."""
 
 
@@ -53,6 +52,7 @@ LEASE_RIGHTS = [
 
 
 def test_helm_test_reaches_the_operator(environment: Environment) -> None:
+    operator.install(environment)
     operator.test(environment)
 
 
@@ -130,14 +130,6 @@ def interval(cluster: Cluster) -> str:
     return str(given["PARTISAN_OPERATOR_INTERVAL"])
 
 
-@pytest.fixture
-def defaults_restored(environment: Environment) -> Iterator[None]:
-    """Installs the release as it was, once the evidence of a failure has been saved."""
-    yield
-    operator.install(environment)
-
-
-@pytest.mark.usefixtures("defaults_restored")
 def test_with_rights_in_one_namespace_the_operator_serves_that_one_alone(
     new_subject: NewSubject, environment: Environment
 ) -> None:

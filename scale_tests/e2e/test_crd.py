@@ -1,7 +1,5 @@
 """The CRD and the children of a cluster are deleted and come back."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from scale_tests.cluster import operator
@@ -11,18 +9,16 @@ from scale_tests.cluster.subject import manifest
 from scale_tests.cluster.wait import wait_for
 from scale_tests.e2e.conftest import NewSubject
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.alone(installs=True)
 """Deletes all clusters, and changes the operator's settings."""
 
 DEFINITIONS = operator.CRD.rpartition("/")[0]
 
 
 @pytest.fixture(scope="module", autouse=True)
-def no_resync(environment: Environment) -> Iterator[None]:
+def no_resync(environment: Environment) -> None:
     """An operator that resyncs too rarely to help: it depends on its watches."""
     operator.install(environment, values=["--set", "reconcile.resyncInterval=1h"])
-    yield
-    operator.install(environment)
 
 
 def test_children_of_every_kind_come_back_without_a_resync(

@@ -1,6 +1,5 @@
 """A new default image rolls one cluster after the other, and a broken one halts at the first."""
 
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from scale_tests.cluster.subject import Subject, manifest
 from scale_tests.cluster.wait import wait_for
 from scale_tests.e2e.conftest import NewSubject
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.alone(installs=True)
 """Gives all clusters another image."""
 
 NAMES = ("fleet-a", "fleet-b", "fleet-c")
@@ -39,15 +38,15 @@ def next_image(environment: Environment, tmp_path_factory: pytest.TempPathFactor
 
 
 @pytest.fixture(scope="module")
-def fleet(new_subject: NewSubject, environment: Environment) -> Iterator[list[Subject]]:
-    """Clusters without an image of their own; the operator is as before in the end."""
+def fleet(new_subject: NewSubject, environment: Environment) -> list[Subject]:
+    """Clusters without an image of their own."""
+    set_default(environment, environment.node_image)
     subjects = [new_subject(name) for name in NAMES]
     for subject in subjects:
         subject.apply(manifest(subject.name, NODES, workload=None))
     for subject in subjects:
         subject.wait_steady()
-    yield subjects
-    operator.install(environment)
+    return subjects
 
 
 def set_default(environment: Environment, image: str) -> None:

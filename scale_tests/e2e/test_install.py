@@ -20,7 +20,7 @@ from scale_tests.e2e.foreign_crds import GROUP, definitions
 from scale_tests.e2e.reader import Reader, blocks
 from scale_tests.host.commands import ROOT
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.alone(installs=True)
 """Installs the operator again, as on the page."""
 
 PAGE = ROOT / "docs" / "guides" / "install.md"
@@ -28,15 +28,13 @@ PAGE = ROOT / "docs" / "guides" / "install.md"
 
 @pytest.fixture(scope="module")
 def prometheus_operator_kinds(environment: Environment, cluster: Cluster) -> Iterator[None]:
-    """The Prometheus operator's definitions, for a while; the release is without them after."""
+    """The Prometheus operator's definitions, for a while; the release goes with them."""
     wanted = definitions()
     kinds.define(environment, cluster, wanted)
     yield
     # Helm cannot touch a release that holds objects of a kind that is gone.
-    parts = ("podMonitor", "serviceMonitor", "prometheusRule", "dashboards")
-    operator.install(environment, values=[f"--set=metrics.{part}.enabled=false" for part in parts])
+    operator.uninstall_release(environment)
     kinds.forget(cluster, wanted)
-    operator.install(environment)
 
 
 @pytest.mark.usefixtures("prometheus_operator_kinds")

@@ -33,7 +33,7 @@ from scale_tests.e2e.reader import Block, Reader, blocks
 from scale_tests.host import adoption
 from scale_tests.host.commands import ROOT, capture
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.alone(installs=True)
 """Replaces the operator that all tests rely on."""
 
 INSTALL = ROOT / "docs" / "guides" / "install.md"

@@ -1,7 +1,5 @@
 """A counting cluster of an earlier revision, on OTP 25, is upgraded with all its parts."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from scale_tests.benches.upgrade import earlier, report, rolling
@@ -10,7 +8,7 @@ from scale_tests.cluster.environment import Environment
 from scale_tests.e2e.conftest import NewSubject
 from scale_tests.host import revision
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.alone(installs=True)
 """Replaces the operator that all tests rely on."""
 
 FROM = "75e4a70"
@@ -19,17 +17,9 @@ FROM = "75e4a70"
 NODES = 5
 
 
-@pytest.fixture
-def replaced(environment: Environment) -> Iterator[None]:
-    """Restores the release, where the test has not."""
-    operator.uninstall_release(environment)
-    yield
-    operator.install(environment)
-
-
 @pytest.mark.skipif(not revision.is_known(FROM), reason="needs history: git fetch --unshallow")
-@pytest.mark.usefixtures("replaced")
 def test_a_counting_cluster_is_upgraded(new_subject: NewSubject, environment: Environment) -> None:
+    operator.uninstall_release(environment)
     old, chart = earlier.prepare(environment, FROM)
     cells = rolling.upgrade(new_subject("upgraded"), old, chart, NODES, print)
     assert cells[-1]["otp_before"] == ["25"]
