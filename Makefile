@@ -13,10 +13,6 @@ OTP ?= 27
 # Where the parts of a release will be found.
 RELEASED = $(if $(REGISTRY),--registry "$(REGISTRY)") $(if $(DOWNLOADS),--downloads "$(DOWNLOADS)")
 
-# What waits little and takes a few minutes, next to the checks of the Erlang code.
-LIGHT_LINT := lint-prose lint-python lint-chart lint-console site
-LIGHT_UNIT := unit-console unit-python
-
 export PYTHONUNBUFFERED := 1
 
 # Makes $(1) and $(2) at the same time, where one mostly waits. $(2) shows as it runs, $(1) at its
@@ -53,14 +49,8 @@ down: bootstrap ## Remove everything that `make demo` made
 	$(PY) -m scale_tests demo down
 
 .PHONY: test
-test: bootstrap ## Every check and every test, on a real Kubernetes included
-	$(call together,test-otp,own-otp,test-otp)
-	$(MAKE) --no-print-directory e2e
-
-# All of `lint` and `unit` but test-otp; as these, at the same time.
-.PHONY: own-otp
-own-otp:
-	$(call together,$(LIGHT_LINT) types $(LIGHT_UNIT),lint-erlang-style eunit,light)
+test: bootstrap lint ## Every check and every test, on a real Kubernetes included
+	$(call together,unit,e2e,unit)
 
 .PHONY: test-fast
 test-fast: export QUICK = 1
@@ -90,7 +80,7 @@ page: bootstrap
 
 .PHONY: lint
 lint: bootstrap ## Every formatter, linter and type checker
-	$(call together,lint-erlang,$(LIGHT_LINT),lint-erlang)
+	$(call together,lint-erlang,lint-prose lint-python lint-chart lint-console site,lint-erlang)
 
 .PHONY: lint-prose
 lint-prose: ## Check documents and messages for phrases with a better word
@@ -107,16 +97,10 @@ lint-python: bootstrap
 	diff -u crds/partisanclusters.yaml $(CHART)/files/partisanclusters.yaml
 
 .PHONY: lint-erlang
-lint-erlang: lint-erlang-style types
-
-.PHONY: lint-erlang-style
-lint-erlang-style: bootstrap
+lint-erlang: bootstrap
 	escript erlang_node/scripts/lint.escript
 	$(REBAR) as test compile
 	cd erlang_node && escript scripts/calls.escript _build/test/lib
-
-.PHONY: types
-types: bootstrap
 	$(REBAR) xref
 	$(REBAR) dialyzer
 
@@ -130,7 +114,7 @@ lint-console: page
 
 .PHONY: unit
 unit: bootstrap ## Unit and property tests of both languages
-	$(call together,unit-erlang,$(LIGHT_UNIT),unit-erlang)
+	$(call together,unit-erlang,unit-console unit-python,unit-erlang)
 
 .PHONY: unit-python
 unit-python: page

@@ -26,6 +26,9 @@ MUST_GATHER = ROOT / "build" / "must-gather"
 LOCK = ROOT / "build" / "e2e.lock"
 """Held by every file of tests; a file that is marked `alone` does not share it."""
 
+TURN = LOCK.with_name("e2e-turn.lock")
+"""Held while a file waits for `LOCK`: no other that shares it passes one that waits for all."""
+
 OPERATOR_LOCK = LOCK.with_name("e2e-operator.lock")
 """Held by every file of tests; a disruption of the operator does not share it."""
 
@@ -83,15 +86,16 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Puts the longest files first, and those last that disturb others; else leaves their order.
+    """Puts files first that run alone, then the longest, and last those that disrupt others.
 
-    The very last install operators of their own, so that the usual one need not come back.
+    Those that run alone wait most of the time, which `make test` uses for the unit tests. The last
+    of them install operators of their own, so that the usual one comes back once.
     """
     rank = {name: index for index, name in enumerate(LONGEST)}
 
     def order(item: pytest.Item) -> tuple[bool, bool, bool, int]:
         place = rank.get(item.path.stem, len(rank))
-        marks = is_marked(item, "alone"), installs(item), is_marked(item, "disrupts")
+        marks = not is_marked(item, "alone"), installs(item), is_marked(item, "disrupts")
         return *marks, place
 
     items.sort(key=order)
@@ -169,10 +173,9 @@ def disruption(request: pytest.FixtureRequest) -> Iterator[Disruption]:
     A file that shares it may stop or replace the operator in a disruption. What it prepares before,
     and removes after, runs while other files do the same.
     """
-    with (
-        files.locked(LOCK, shared=not is_marked(request.node, "alone")),
-        ExitStack() as undisturbed,
-    ):
+    with ExitStack() as held, ExitStack() as undisturbed:
+        with files.locked(TURN):
+            held.enter_context(files.locked(LOCK, shared=not is_marked(request.node, "alone")))
 
         def share() -> None:
             undisturbed.enter_context(files.locked(OPERATOR_LOCK, shared=True))
