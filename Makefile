@@ -13,6 +13,11 @@ OTP ?= 27
 # Where the parts of a release will be found.
 RELEASED = $(if $(REGISTRY),--registry "$(REGISTRY)") $(if $(DOWNLOADS),--downloads "$(DOWNLOADS)")
 
+# All but the Erlang code's. A browser takes pods that come and go for changes of its network, so
+# these tests run before the end-to-end tests.
+LINT := lint-prose lint-python lint-chart lint-console site
+UNIT := unit-console unit-python
+
 export PYTHONUNBUFFERED := 1
 
 # Makes $(1) and $(2) at the same time, where one mostly waits. $(2) shows as it runs, $(1) at its
@@ -49,8 +54,9 @@ down: bootstrap ## Remove everything that `make demo` made
 	$(PY) -m scale_tests demo down
 
 .PHONY: test
-test: bootstrap lint ## Every check and every test, on a real Kubernetes included
-	$(call together,unit,e2e,unit)
+test: bootstrap ## Every check and every test, on a real Kubernetes included
+	$(call together,lint-erlang,$(LINT) $(UNIT),lint-erlang)
+	$(call together,unit-erlang,e2e,unit-erlang)
 
 .PHONY: test-fast
 test-fast: export QUICK = 1
@@ -80,7 +86,7 @@ page: bootstrap
 
 .PHONY: lint
 lint: bootstrap ## Every formatter, linter and type checker
-	$(call together,lint-erlang,lint-prose lint-python lint-chart lint-console site,lint-erlang)
+	$(call together,lint-erlang,$(LINT),lint-erlang)
 
 .PHONY: lint-prose
 lint-prose: ## Check documents and messages for phrases with a better word
@@ -114,7 +120,7 @@ lint-console: page
 
 .PHONY: unit
 unit: bootstrap ## Unit and property tests of both languages
-	$(call together,unit-erlang,unit-console unit-python,unit-erlang)
+	$(call together,unit-erlang,$(UNIT),unit-erlang)
 
 .PHONY: unit-python
 unit-python: page
