@@ -42,7 +42,8 @@ names_test() ->
     Mine = list_to_binary(pid_to_list(self())),
     ?assertEqual([], [Pid || #{pid := Pid} <- Top, Pid =:= Mine]),
     [Kernel] = [P || #{name := <<"kernel_sup">>} = P <- Top],
-    ?assertMatch(#{current := <<"gen_server:loop/", _/binary>>, messages := 0}, Kernel),
+    % On OTP 29 a supervisor with nothing to do hibernates: it is in loop_hibernate then.
+    ?assertMatch(#{current := <<"gen_server:loop", _/binary>>, messages := 0}, Kernel),
     Unnamed = [Name || #{name := Name} <- Top, binary:match(Name, <<":">>) =/= nomatch],
     ?assertNotEqual([], Unnamed).
 
