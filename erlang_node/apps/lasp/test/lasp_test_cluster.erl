@@ -12,6 +12,7 @@
 -export([settle/1]).
 -export([silence/1]).
 -export([end_questions/1]).
+-export([without_questions/1]).
 -export([drain/1]).
 -export([tick_all/1]).
 -export([pick/2]).
@@ -189,10 +190,11 @@ silence(Cluster) ->
 %% @doc Ends the questions of lasp_sync_aggregate, as a restart takes longer than one. Otherwise a
 %% node that restarts would be counted twice in very few runs: the exception that is known there.
 end_questions(#cluster{wire = Wire} = Cluster) ->
-    Cluster#cluster{wire = [M || M = {_, _, {Kind, _, _}} <- Wire, not is_question(Kind)]}.
+    Cluster#cluster{wire = without_questions(Wire)}.
 
-is_question(Kind) ->
-    Kind =:= question orelse Kind =:= answer.
+%% @doc Messages in flight without questions and their answers.
+without_questions(Wire) ->
+    [M || M = {_, _, {Kind, _, _}} <- Wire, Kind =/= question, Kind =/= answer].
 
 %% @doc Advances every node by an interval.
 tick_all(#cluster{replicas = Replicas} = Cluster) ->

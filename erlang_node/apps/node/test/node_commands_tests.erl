@@ -42,8 +42,11 @@ names_test() ->
     Mine = list_to_binary(pid_to_list(self())),
     ?assertEqual([], [Pid || #{pid := Pid} <- Top, Pid =:= Mine]),
     [Kernel] = [P || #{name := <<"kernel_sup">>} = P <- Top],
-    % On OTP 29 a supervisor with nothing to do hibernates: it is in loop_hibernate then.
-    ?assertMatch(#{current := <<"gen_server:loop", _/binary>>, messages := 0}, Kernel),
+    #{current := Current, messages := 0} = Kernel,
+    [Function, _Arity] = binary:split(Current, <<"/">>),
+    % On OTP 29 a supervisor with nothing to do hibernates.
+    Loops = [<<"gen_server:loop">>, <<"gen_server:loop_hibernate">>],
+    ?assert(lists:member(Function, Loops)),
     Unnamed = [Name || #{name := Name} <- Top, binary:match(Name, <<":">>) =/= nomatch],
     ?assertNotEqual([], Unnamed).
 

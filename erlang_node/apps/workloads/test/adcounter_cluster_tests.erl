@@ -225,10 +225,7 @@ step({restart_container, I}, Cluster) ->
     Name = pick(I, Cluster),
     Node = maps:get(Name, Cluster#cluster.nodes),
     % As lasp_test_cluster:end_questions/1.
-    Left = [
-        M
-     || M = {_, _, {Kind, _, _}} <- Cluster#cluster.wire, Kind =/= question, Kind =/= answer
-    ],
+    Left = lasp_test_cluster:without_questions(Cluster#cluster.wire),
     reboot(Name, Node#node.store, Cluster#cluster{wire = Left});
 step({kill_pod, I}, Cluster) ->
     reboot(pick(I, Cluster), none, Cluster);
