@@ -96,7 +96,7 @@ calls() ->
     Manager = whereis(ring_manager_ring_edge_tests),
     true = os:putenv("RING_EDGE_FAILS", "1"),
     {ok, 1} = ring_manager:plan(?RING, ?PLAN),
-    ?assertEqual({error, unavailable}, ring:call(?RING, <<"k">>, add, #{timeout => 100})),
+    ?assertEqual({error, unavailable}, late(#{timeout => 400, retry => 200})),
     true = os:unsetenv("RING_EDGE_FAILS"),
     ok = settled(),
     {ok, 1} = ring:call(?RING, <<"k">>, add),
@@ -225,6 +225,7 @@ setup() ->
 stop({Keeper, Level}) ->
     ok = ring:stop(?RING),
     ok = ring:stop(kvs),
+    true = os:unsetenv("RING_EDGE_FAILS"),
     _ = persistent_term:erase({ring_table, ?RING}),
     Monitor = monitor(process, ring_app),
     Keeper ! stop,
@@ -234,6 +235,21 @@ stop({Keeper, Level}) ->
 start(Service, Options) ->
     Common = #{service => Service, transport => ring_test_transport, tick => 10},
     ring:start(?RING, maps:merge(Common, Options)).
+
+%% A call whose process is held until its retry and its deadline are both due. Its node has answered
+%% each question, so the command was not executed.
+late(Options) ->
+    Caller = self(),
+    _ = spawn_link(fun() -> Caller ! {result, call(Options)} end),
+    ok = await(fun() -> ring_table:requests(?RING) =/= [] end),
+    [Pid] = ring_table:requests(?RING),
+    true = erlang:suspend_process(Pid),
+    ok = await(fun() ->
+        {messages, Messages} = process_info(Pid, messages),
+        [] =:= [retry, deadline] -- [Timer || {timer, Timer} <- Messages]
+    end),
+    true = erlang:resume_process(Pid),
+    receive {result, Result} -> Result end.
 
 settled() ->
     settled(?RING).

@@ -63,18 +63,26 @@ loop(#coordinator{result = {done, Result}}) ->
     Result;
 loop(#coordinator{unsent = [Event | Events]} = C) ->
     loop(step(Event, C#coordinator{unsent = Events}));
-loop(#coordinator{ring = Ring, partition = Partition} = C) ->
+loop(C) ->
+    % Answers, and nodes that are lost, before timers: what this node has answered to a question of
+    % the last moment is known at the deadline.
     receive
-        {timer, retry} ->
-            % Without a view the ring has stopped here, or starts anew and forgets this request.
-            case ring_table:view(Ring, Partition) of
-                none -> loop(step(deadline, C));
-                View -> loop(step({retry, View}, C))
-            end;
-        {timer, deadline} -> loop(step(deadline, C));
-        % An answer, or a node that is lost.
-        Event -> loop(step(Event, C))
+        Event when element(1, Event) =/= timer -> loop(step(Event, C))
+    after 0 ->
+        receive
+            {timer, Timer} -> loop(step(timed(Timer, C), C));
+            Event -> loop(step(Event, C))
+        end
     end.
+
+timed(retry, #coordinator{ring = Ring, partition = Partition}) ->
+    % Without a view the ring has stopped here, or starts anew and forgets this request.
+    case ring_table:view(Ring, Partition) of
+        none -> deadline;
+        View -> {retry, View}
+    end;
+timed(deadline, _C) ->
+    deadline.
 
 step(Event, #coordinator{protocol = Protocol, request = Request} = C) ->
     effects(Protocol:handle(Event, Request), C).
