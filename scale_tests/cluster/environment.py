@@ -77,12 +77,6 @@ def let_local_cluster_take(pods: int) -> None:
     _module("scale_tests.localkube", "up", "--max-pods", str(pods))
 
 
-def resize(nodes: int, *, reserved: bool = False) -> None:
-    """Gives the local cluster so many nodes; `reserved` further ones. Raises CommandError."""
-    further = "--reserved" if reserved else "--no-reserved"
-    _module("scale_tests.localkube", "up", "--nodes", str(nodes), further)
-
-
 def add_image(environment: Environment, source: str) -> str:
     """Builds an example's image, or a directory's, for the cluster; returns its name there.
 

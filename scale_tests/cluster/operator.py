@@ -80,12 +80,6 @@ def install_beside(environment: Environment, name: str, *, values: Sequence[str]
     _install(environment, name, name, ["--set", "crds.enabled=false", *values], CHART)
 
 
-def uninstall_beside(environment: Environment, name: str) -> None:
-    """Removes what `install_beside` made. Raises CommandError."""
-    uninstall_release(environment, name, name)
-    kubectl(environment, "delete", "namespace", name, "--ignore-not-found")
-
-
 def rollback(environment: Environment) -> None:
     """Returns to the revision before the last upgrade, and waits. Raises CommandError."""
     waiting = ("--wait", "--timeout", HELM_TIMEOUT)

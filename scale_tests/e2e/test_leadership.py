@@ -137,7 +137,8 @@ def second_release(environment: Environment, disruption: Disruption) -> Iterator
     with disruption():
         operator.install_beside(environment, SECOND)
         yield
-        operator.uninstall_beside(environment, SECOND)
+        operator.uninstall_release(environment, SECOND, SECOND)
+        operator.kubectl(environment, "delete", "namespace", SECOND)
 
 
 def second_pods(cluster: Cluster) -> list[str]:

@@ -1,5 +1,6 @@
 """Three Kubernetes nodes in three zones: pods spread, a node fails, two are partitioned."""
 
+import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from ipaddress import IPv4Address
@@ -7,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from scale_tests.cluster import environment as environments
 from scale_tests.cluster import operator
 from scale_tests.cluster.environment import Environment
 from scale_tests.cluster.kube import Cluster, Json, core
@@ -17,6 +17,7 @@ from scale_tests.cluster.wait import wait_for
 from scale_tests.e2e.conftest import NewSubject
 from scale_tests.e2e.outcomes import assert_accounted, wait_partitioned
 from scale_tests.e2e.podnet import connect
+from scale_tests.host.commands import stream
 from scale_tests.localkube import partition
 from scale_tests.localkube.cluster import exclusive, stored
 from scale_tests.localkube.nodes import ZONE_LABEL, named, nodes
@@ -36,9 +37,14 @@ def three_machines(environment: Environment) -> Iterator[None]:
     before = stored(Settings()).nodes
     if before > len(MACHINES):
         pytest.skip(f"the local cluster has {before} nodes, not {len(MACHINES)} or fewer")
-    environments.resize(len(MACHINES), reserved=True)
+    _resize(len(MACHINES), "--reserved")
     yield
-    environments.resize(before)
+    _resize(before, "--no-reserved")
+
+
+def _resize(count: int, reserved: str) -> None:
+    options = ["--nodes", str(count), reserved]
+    stream([sys.executable, "-m", "scale_tests.localkube", "up", *options])
 
 
 def test_a_cluster_is_spread_over_zones_and_its_nodes_know_theirs(new_subject: NewSubject) -> None:
@@ -89,7 +95,7 @@ def test_partitioned_machines_form_two_overlays_that_merge_again(
     subject.wait_counted(8 * 5)
     before, where = subject.incarnations(), _machines(subject.pods())
     assert Counter(where.values()) == {second.name: 4, third.name: 4}
-    with partition.cut_nodes([second], [third]):
+    with partition.cut([str(second.pods)], [str(third.pods)]):
         wait_partitioned(subject)
         wait_for(
             "no neighbour on the other machine",

@@ -4,21 +4,12 @@ import tarfile
 from pathlib import Path
 
 from scale_tests.host import files
-from scale_tests.host.commands import CommandError, capture
+from scale_tests.host.commands import capture
 
 
 def commit(revision: str) -> str:
     """The commit that git knows by this name, in twelve characters. Raises CommandError."""
     return capture(["git", "rev-parse", "--verify", "--short=12", f"{revision}^{{commit}}"]).strip()
-
-
-def is_known(revision: str) -> bool:
-    """Whether this clone has the revision: one without history has not."""
-    try:
-        commit(revision)
-    except CommandError:
-        return False
-    return True
 
 
 def unpack(commit_: str, directory: Path) -> Path:

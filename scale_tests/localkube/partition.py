@@ -6,7 +6,7 @@ both sides.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from ipaddress import IPv4Network, collapse_addresses
 from itertools import chain
 
@@ -14,7 +14,6 @@ from scale_tests.host import files
 from scale_tests.host.commands import ExpectedError
 from scale_tests.localkube import firewall
 from scale_tests.localkube.firewall import CHAIN, remove_chains
-from scale_tests.localkube.nodes import Node
 from scale_tests.localkube.settings import cache_directory
 
 CUT = f"{CHAIN}-CUT"
@@ -83,11 +82,6 @@ def cut(one: Collection[str], other: Collection[str]) -> Iterator[None]:
             yield
         finally:
             heal()
-
-
-def cut_nodes(one: Iterable[Node], other: Iterable[Node]) -> AbstractContextManager[None]:
-    """As `cut`, between all present and future pods on these nodes and on those."""
-    return cut([str(node.pods) for node in one], [str(node.pods) for node in other])
 
 
 def heal() -> None:

@@ -64,7 +64,7 @@ def test_nodes_are_cut_off_with_all_addresses_of_their_pods(
 
     monkeypatch.setattr(firewall, "capture", run)
     monkeypatch.setattr(partition, "heal", lambda: scripts.append("healed"))
-    with partition.cut_nodes([second], [third]):
+    with partition.cut([str(second.pods)], [str(third.pods)]):
         assert f"-A {partition.CUT} -s 10.203.16.0/20 -g {partition.CUT}-A\n" in scripts[-1]
         assert f"-A {partition.CUT}-A -d 10.203.32.0/20 -j DROP\n" in scripts[-1]
         assert "10.203.0." not in scripts[-1]
