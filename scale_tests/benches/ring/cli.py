@@ -4,7 +4,7 @@ Three systems in turns: this runtime, Distributed Erlang and raw sockets, under 
 cell that is done is kept in DIRECTORY/cells.jsonl and not measured again, nor is one that the
 document in DIRECTORY has: a full run may take several sittings, and `--out docs/results/ring`
 continues the published one. `--plan` prints how long it takes and measures nothing. `QUICK=1` takes
-fewer points. Needs root.
+fewer points, once each, too few to hold targets. Needs root.
 """
 
 import json
@@ -73,7 +73,8 @@ BENCH = Bench(
     measure=_measure,
     report=report,
     draw=partial(drawing.draw, pictures.PICTURES),
-    quick="fewer points and repetitions",
+    quick="fewer points, each once and for seconds; that a ratio misses its target by little says"
+    " nothing, because only a full run takes the median of several",
     text=report.text,
     options=(
         option("--plan", action="store_true", help="print how long it takes"),
