@@ -82,7 +82,8 @@ cooperative_termination_test_() ->
     end,
     Failing = fun(P) -> lists:sum([Committed(P, S) || S <- lists:seq(1, P)]) end,
     [
-        ?_assertEqual({All(P), Failing(P)}, counts(cooperative_termination, P + 1, #{}))
+        {timeout, 60,
+            ?_assertEqual({All(P), Failing(P)}, counts(cooperative_termination, P + 1, #{}))}
      || P <- [1, 2, 3]
     ].
 

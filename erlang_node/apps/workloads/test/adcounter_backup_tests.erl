@@ -10,7 +10,8 @@
 
 laws_test_() ->
     [
-        {Law, ?_assert(proper:quickcheck(Property, [{to_file, user}, {numtests, 300}]))}
+        {Law, {timeout, 60,
+            ?_assert(proper:quickcheck(Property, [{to_file, user}, {numtests, 300}]))}}
      || {Law, Property} <- [
             {"what is restored from a backup is what was backed up",
                 ?FORALL(Counts, counts(), counts_of(restored(entries(Counts))) =:= Counts)},

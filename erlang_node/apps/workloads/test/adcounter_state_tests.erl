@@ -7,7 +7,8 @@
 
 laws_test_() ->
     [
-        {Law, ?_assert(proper:quickcheck(Property, [{to_file, user}, {numtests, 200}]))}
+        {Law, {timeout, 60,
+            ?_assert(proper:quickcheck(Property, [{to_file, user}, {numtests, 200}]))}}
      || {Law, Property} <- [
             {"merge is idempotent", ?FORALL(A, state(), ?S:merge(A, A) =:= A)},
             {"merge is commutative",

@@ -7,7 +7,7 @@
 
 round_trip_test_() ->
     Property = ?FORALL(Backup, backup(), ?B:decode(?B:encode(Backup)) =:= {ok, Backup}),
-    ?_assert(proper:quickcheck(Property, [{to_file, user}, {numtests, 300}])).
+    {timeout, 60, ?_assert(proper:quickcheck(Property, [{to_file, user}, {numtests, 300}]))}.
 
 %% Wherever a byte is lost or changed.
 damage_test_() ->
@@ -22,7 +22,7 @@ damage_test_() ->
             is_refused(Before) andalso (Byte =:= Was orelse is_refused(Changed))
         end
     ),
-    ?_assert(proper:quickcheck(Property, [{to_file, user}, {numtests, 500}])).
+    {timeout, 60, ?_assert(proper:quickcheck(Property, [{to_file, user}, {numtests, 500}]))}.
 
 is_refused(Bytes) ->
     {error, Text} = ?B:decode(Bytes),
