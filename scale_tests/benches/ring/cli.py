@@ -73,8 +73,7 @@ BENCH = Bench(
     measure=_measure,
     report=report,
     draw=partial(drawing.draw, pictures.PICTURES),
-    quick="fewer points, each once and for seconds; that a ratio misses its target by little says"
-    " nothing, because only a full run takes the median of several",
+    quick="fewer points, each once and for seconds, too few to hold targets",
     text=report.text,
     options=(
         option("--plan", action="store_true", help="print how long it takes"),
