@@ -49,7 +49,7 @@ def make_room(environment: Environment, pods: int, *, besides: str) -> None:
     found = capacity(cluster, besides=besides)
     wanted = min(found.taken + pods, memory.of_machine().pods)
     if wanted > found.limit:
-        environments.let_local_cluster_take(wanted)
+        environments.bring_up_local("--max-pods", str(wanted))
         # The node has the new limit after the first report of its restarted kubelet.
         wait_for("room", lambda: capacity(cluster).limit, lambda limit: limit >= wanted)
 

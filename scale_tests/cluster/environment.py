@@ -63,7 +63,7 @@ def bring_up() -> Environment:
     """
     environment = from_variables(os.environ)
     if environment.local:
-        _module("scale_tests.localkube", "up")
+        bring_up_local()
     _module("images.builder", "build")
     if environment.local:
         load_images(*(image.archive for image in IMAGES))
@@ -72,9 +72,9 @@ def bring_up() -> Environment:
     return environment
 
 
-def let_local_cluster_take(pods: int) -> None:
-    """Raises the limit of the local cluster to so many pods in all. Raises CommandError."""
-    _module("scale_tests.localkube", "up", "--max-pods", str(pods))
+def bring_up_local(*options: str) -> None:
+    """Brings the local cluster up, or gives it these options of `up`. Raises CommandError."""
+    _module("scale_tests.localkube", "up", *options)
 
 
 def add_image(environment: Environment, source: str) -> str:

@@ -1,6 +1,5 @@
 """Three Kubernetes nodes in three zones: pods spread, a node fails, two are partitioned."""
 
-import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from ipaddress import IPv4Address
@@ -9,7 +8,7 @@ from typing import Any
 import pytest
 
 from scale_tests.cluster import operator
-from scale_tests.cluster.environment import Environment
+from scale_tests.cluster.environment import Environment, bring_up_local
 from scale_tests.cluster.kube import Cluster, Json, core
 from scale_tests.cluster.partisan import CLUSTER_LABEL, ClusterStatus
 from scale_tests.cluster.subject import LASTING, counter, manifest
@@ -17,7 +16,6 @@ from scale_tests.cluster.wait import wait_for
 from scale_tests.e2e.conftest import NewSubject
 from scale_tests.e2e.outcomes import assert_accounted, wait_partitioned
 from scale_tests.e2e.podnet import connect
-from scale_tests.host.commands import stream
 from scale_tests.localkube import partition
 from scale_tests.localkube.cluster import exclusive, stored
 from scale_tests.localkube.nodes import ZONE_LABEL, named, nodes
@@ -37,14 +35,9 @@ def three_machines(environment: Environment) -> Iterator[None]:
     before = stored(Settings()).nodes
     if before > len(MACHINES):
         pytest.skip(f"the local cluster has {before} nodes, not {len(MACHINES)} or fewer")
-    _resize(len(MACHINES), "--reserved")
+    bring_up_local("--nodes", str(len(MACHINES)), "--reserved")
     yield
-    _resize(before, "--no-reserved")
-
-
-def _resize(count: int, reserved: str) -> None:
-    options = ["--nodes", str(count), reserved]
-    stream([sys.executable, "-m", "scale_tests.localkube", "up", *options])
+    bring_up_local("--nodes", str(before), "--no-reserved")
 
 
 def test_a_cluster_is_spread_over_zones_and_its_nodes_know_theirs(new_subject: NewSubject) -> None:

@@ -38,14 +38,15 @@ def api(monkeypatch: pytest.MonkeyPatch) -> Api:
     """One local machine whose memory holds a thousand pods, and which takes 250 so far."""
     api = Api(limits=[250])
 
-    def take(pods: int) -> None:
-        api.limits = [pods]
+    def bring_up(option: str, pods: str) -> None:
+        assert option == "--max-pods"
+        api.limits = [int(pods)]
 
     def connect(_kubeconfig: Path) -> Cluster:
         return cast(Cluster, api)
 
     monkeypatch.setattr(capacities, "Cluster", connect)
-    monkeypatch.setattr(environments, "let_local_cluster_take", take)
+    monkeypatch.setattr(environments, "bring_up_local", bring_up)
     monkeypatch.setattr(memory, "of_machine", lambda: Memory(machine_mib=24576, zram_mib=0))
     return api
 
